@@ -13,7 +13,7 @@ use knowledgepulse_embedder::kernels::{
     LinearWeights,
     int8::{
         Aligned, Int8Weights, Keys, Machine, Multiply, Normalize, Projection, Quantize, Quantized,
-        QuantizedMut, Registers, Scratch, Work, attend,
+        QuantizedMut, Registers, Work, attend,
     },
 };
 use pulp::Simd;
@@ -97,9 +97,12 @@ impl Work for Layer {
         };
         report.add("queries, keys, values", 0, seconds(|| project(ROWS)));
         project(TOKENS);
-        let (mut scratch, mut y) = (Scratch::default(), Aligned::zeros(ROWS * WIDTH));
+        let (mut scores, mut weights) = (Aligned::zeros(8 * TOKENS), Aligned::zeros(8 * TOKENS));
+        let mut y = Aligned::zeros(ROWS * WIDTH);
         let queries = Quantized { bytes: &bytes[..ROWS * WIDTH], scale: &scale[..ROWS] };
-        let attention = seconds(|| attend(registers, queries, 0, &keys, &mut scratch, &mut y));
+        let attention = seconds(|| {
+            attend(registers, queries, 0, &keys, &mut scores, &mut weights, &mut y);
+        });
         report.add("attention", 2 * ROWS * TOKENS * WIDTH, attention);
 
         for depth in [WIDTH, FFN] {

@@ -13,7 +13,7 @@ use crate::{
         Kernel, LinearWeights, SharedSlice, embed_tokens,
         int8::{
             Aligned, Int8Weights, Keys, KeysMut, Machine, Multiply, Normalize, Projection,
-            Quantize, Quantized, QuantizedMut, Registers, Scratch, attend, with_registers,
+            Quantize, Quantized, QuantizedMut, Registers, attend, with_registers,
         },
         pool,
     },
@@ -103,7 +103,6 @@ struct Buffers {
     /// \[rows, 1536\]
     bytes: Aligned<u8>,
     scale: [f32; MAX_ROWS],
-    attention: Scratch,
 }
 
 impl Default for Buffers {
@@ -112,7 +111,6 @@ impl Default for Buffers {
             wide: Aligned::zeros(MAX_ROWS * FFN),
             bytes: Aligned::zeros(MAX_ROWS * FFN),
             scale: [0.0; MAX_ROWS],
-            attention: Scratch::default(),
         }
     }
 }
@@ -150,7 +148,7 @@ impl<R: Registers> LayerKernel<'_, R> {
     fn compute(&self, first: usize, x: &mut [f32], queries: QuantizedMut, buffers: &mut Buffers) {
         let Self { registers, weights, .. } = *self;
         let rows = queries.scale.len();
-        let Buffers { wide, bytes, scale, attention } = buffers;
+        let Buffers { wide, bytes, scale } = buffers;
         let scale = &mut scale[..rows];
         let normalize =
             |Norm { gamma, beta }: &Norm, x: &mut [f32], quantized: Option<QuantizedMut>| {
@@ -158,9 +156,10 @@ impl<R: Registers> LayerKernel<'_, R> {
             };
         if let Some(index) = self.layer.checked_sub(1) {
             let layer = &weights.layers[index];
-            let (attended, narrow) = (&mut wide[..rows * WIDTH], &mut bytes[..rows * WIDTH]);
-            attend(registers, queries.as_ref(), first, self.keys, attention, attended);
-            let mut quantized = QuantizedMut { bytes: narrow, scale };
+            // What comes after these rows is free, and begins a cache line.
+            let (attended, scores) = wide.split_at_mut(rows * WIDTH);
+            attend(registers, queries.as_ref(), first, self.keys, scores, bytes, attended);
+            let mut quantized = QuantizedMut { bytes: &mut bytes[..rows * WIDTH], scale };
             registers.call(Quantize { x: attended, quantized: quantized.as_mut() });
             registers.call(Multiply::<true, false>::new(quantized.as_ref(), &layer.output, x));
             normalize(&layer.attention_norm, x, Some(quantized.as_mut()));

@@ -184,22 +184,8 @@ impl Work for Projection<'_> {
     }
 }
 
-/// The buffers for the attention of a few queries.
-pub struct Scratch {
-    scores: Aligned<f32>,
-    weights: Aligned<u8>,
-}
-
-impl Default for Scratch {
-    fn default() -> Self {
-        Self {
-            scores: Aligned::zeros(QUERIES * MAX_TOKENS),
-            weights: Aligned::zeros(QUERIES * MAX_TOKENS),
-        }
-    }
-}
-
-/// Writes the attention of the queries of some tokens, the first of which is `first`, to `y` \[rows, 384\].
+/// Writes the attention of the queries of some tokens, the first of which is `first`, to `y` \[rows, 384\]. Works in
+/// `scores` and `weights`, which have room for 8 queries with all keys, rounded up to 64.
 ///
 /// # Panics
 ///
@@ -209,11 +195,11 @@ pub fn attend<R: Registers>(
     queries: Quantized,
     first: usize,
     keys: &Keys,
-    scratch: &mut Scratch,
+    scores: &mut [f32],
+    weights: &mut [u8],
     y: &mut [f32],
 ) {
     assert!(queries.bytes.len() == queries.scale.len() * WIDTH && y.len() == queries.bytes.len());
-    let Scratch { scores, weights } = scratch;
     for (chunk, scales) in queries.scale.chunks(QUERIES).enumerate() {
         let row = chunk * QUERIES;
         let (rows, padded) = (scales.len(), keys.padded());

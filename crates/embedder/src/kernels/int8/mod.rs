@@ -42,6 +42,6 @@ pub use super::{
     aligned::Aligned,
     arch::{Machine, Registers, Work},
 };
-pub use attention_i8::{Keys, KeysMut, Projection, Scratch, attend};
+pub use attention_i8::{Keys, KeysMut, Projection, attend};
 pub use linear_i8::{Int8Weights, Multiply};
 pub use quantize::{Normalize, Quantize, Quantized, QuantizedMut};

@@ -10,7 +10,7 @@ fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
         let mut keys = Keys::new(tokens);
         let mut y = Aligned::zeros(tokens * WIDTH);
         let (mut bytes, mut scale) = (vec![0; tokens * WIDTH], vec![0.0; tokens]);
-        let mut scratch = Scratch::default();
+        let (mut scores, mut weights) = (Aligned::zeros(8 * 512), Aligned::zeros(8 * 512));
         with_registers!(machine, registers => {
             let shared = keys.shared();
             for first in (0..tokens).step_by(rows).rev() {
@@ -29,7 +29,8 @@ fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
                 let (end, y) = (tokens.min(first + rows), &mut y[..]);
                 let range = first * WIDTH..end * WIDTH;
                 let queries = Quantized { bytes: &bytes[range.clone()], scale: &scale[first..end] };
-                attend(registers, queries, first, &keys, &mut scratch, &mut y[range]);
+                let y = &mut y[range];
+                attend(registers, queries, first, &keys, &mut scores, &mut weights, y);
             }
         });
         y.to_vec()
