@@ -72,9 +72,7 @@ impl Int8Encoder {
             })?;
             std::mem::swap(&mut keys, &mut next_keys);
         }
-        let mut embedding: Embedding = Box::new([0.0; WIDTH]);
-        pool(&x, &mut embedding[..]);
-        Ok(embedding)
+        Ok(pool(&x, WIDTH))
     }
 }
 
@@ -102,22 +100,11 @@ struct Buffers {
     wide: Aligned<f32>,
     /// \[rows, 1536\]
     bytes: Aligned<u8>,
-    scale: [f32; MAX_ROWS],
-}
-
-impl Default for Buffers {
-    fn default() -> Self {
-        Self {
-            wide: Aligned::zeros(MAX_ROWS * FFN),
-            bytes: Aligned::zeros(MAX_ROWS * FFN),
-            scale: [0.0; MAX_ROWS],
-        }
-    }
 }
 
 thread_local! {
     /// The buffers of a task, reused by the next one.
-    static BUFFERS: Cell<Option<Box<Buffers>>> = const { Cell::new(None) };
+    static BUFFERS: Cell<Option<Buffers>> = const { Cell::new(None) };
 }
 
 impl<R: Registers> Kernel for LayerKernel<'_, R> {
@@ -126,7 +113,9 @@ impl<R: Registers> Kernel for LayerKernel<'_, R> {
     }
 
     unsafe fn run<S: pulp::Simd>(&self, _: S, task: usize) {
-        let mut buffers = BUFFERS.take().unwrap_or_default();
+        let size = MAX_ROWS * FFN;
+        let new = || Buffers { wide: Aligned::zeros(size), bytes: Aligned::zeros(size) };
+        let mut buffers = BUFFERS.take().unwrap_or_else(new);
         let first = task * self.rows;
         let end = self.ids.len().min(first + self.rows);
         let numbers = first * WIDTH..end * WIDTH;
@@ -148,8 +137,8 @@ impl<R: Registers> LayerKernel<'_, R> {
     fn compute(&self, first: usize, x: &mut [f32], queries: Quantized, buffers: &mut Buffers) {
         let Self { registers, weights, .. } = *self;
         let rows = queries.scale.len();
-        let Buffers { wide, bytes, scale } = buffers;
-        let scale = &mut scale[..rows];
+        let Buffers { wide, bytes } = buffers;
+        let scale = &mut [0.0; MAX_ROWS][..rows];
         let normalize =
             |Norm { gamma, beta }: &Norm, x: &mut [f32], quantized: Option<&mut Quantized>| {
                 registers.call(Normalize { x, gamma, beta, quantized });
