@@ -41,102 +41,92 @@ pub(crate) fn warnings(
     profiles: &Profiles,
 ) -> Vec<Warning> {
     let mut found = Vec::new();
-    let mut warn_if = |doubtful, code, n, message: &dyn Fn() -> String| {
+    let mut warn_if = |doubtful, code, n, message| {
         if doubtful {
-            found.push(Warning { code, n, message: message() });
+            found.push(Warning { code, n, message });
         }
     };
     let of_used = |test: &dyn Fn(&Row) -> bool| used.iter().filter(|row| test(row)).count();
 
     let (leakage, labels) = (labelled.leakage(), labelled.labels.len());
-    warn_if(leakage.is_leak, WarningCode::LabelIsSuccess, labels, &|| {
-        format!(
-            "the labels equal success in {:.1} % of the labelled rows, and the score contains success: \
-             the results may not hold for other labels",
-            leakage.agreement * 100.0
-        )
-    });
+    let message = format!(
+        "the labels equal success in {:.1} % of the labelled rows, and the score contains success: \
+         the results may not hold for other labels",
+        leakage.agreement * 100.0
+    );
+    warn_if(leakage.is_leak, WarningCode::LabelIsSuccess, labels, message);
     let (positives, negatives) = (labelled.positives(), labelled.negatives());
     let fewest = positives.min(negatives);
-    warn_if(labels > 0 && fewest == 0, WarningCode::OneClass, labels, &|| {
-        let alike = if positives == 0 { "negative" } else { "positive" };
-        format!("all {labels} labels are {alike}: there is nothing to tell apart")
-    });
-    warn_if((1..CLASS).contains(&fewest), WarningCode::FewLabels, fewest, &|| {
-        format!(
-            "{positives} positive and {negatives} negative labels: with fewer than {CLASS} of each, \
-             intervals are wide and too optimistic"
-        )
-    });
+    let alike = if positives == 0 { "negative" } else { "positive" };
+    let message = format!("all {labels} labels are {alike}: there is nothing to tell apart");
+    warn_if(labels > 0 && fewest == 0, WarningCode::OneClass, labels, message);
+    let message = format!(
+        "{positives} positive and {negatives} negative labels: with fewer than {CLASS} of each, \
+         intervals are wide and too optimistic"
+    );
+    warn_if((1..CLASS).contains(&fewest), WarningCode::FewLabels, fewest, message);
     let is_constant = used.windows(2).all(|pair| pair[0].confidence == pair[1].confidence);
-    warn_if(used.len() > 1 && is_constant, WarningCode::ConstantConfidence, used.len(), &|| {
-        format!(
-            "every row has the confidence {}: outcomeConfidence depends on success only",
-            used[0].confidence
-        )
-    });
+    let message = format!(
+        "every row has the confidence {}: outcomeConfidence depends on success only",
+        used[0].confidence
+    );
+    warn_if(used.len() > 1 && is_constant, WarningCode::ConstantConfidence, used.len(), message);
     let ids: Vec<&String> = all.iter().filter_map(|row| row.id.as_ref()).collect();
     let repeated = ids.len() - ids.iter().collect::<HashSet<_>>().len();
-    warn_if(repeated > 0, WarningCode::DuplicateIds, repeated, &|| {
-        format!("rows with the id of an earlier one: {repeated}")
-    });
+    let message = format!("rows with the id of an earlier one: {repeated}");
+    warn_if(repeated > 0, WarningCode::DuplicateIds, repeated, message);
     let same = of_used(&|row| row.similarity.is_some_and(|similarity| similarity >= SAME_TEXT));
-    warn_if(same > 0, WarningCode::DuplicateTexts, same, &|| {
-        format!(
-            "rows with the text of an earlier one, as far as the model sees it: {same}; they have no \
-             novelty, and are not independent"
-        )
-    });
+    let message = format!(
+        "rows with the text of an earlier one, as far as the model sees it: {same}; they have no \
+         novelty, and are not independent"
+    );
+    warn_if(same > 0, WarningCode::DuplicateTexts, same, message);
     let domains: BTreeSet<_> = used.iter().map(|row| &*row.domain).collect();
-    warn_if(domains.len() == 1, WarningCode::OneDomain, used.len(), &|| {
-        format!(
-            "all rows are of the domain {:?}: the results may not hold for others",
-            used[0].domain
-        )
-    });
+    let message = format!(
+        "all rows are of the domain {:?}: the results may not hold for others",
+        used[0].domain
+    );
+    warn_if(domains.len() == 1, WarningCode::OneDomain, used.len(), message);
     let groups = counts.groups;
-    warn_if(groups < FEW_GROUPS, WarningCode::FewGroups, groups, &|| {
-        format!(
-            "number of groups: {groups}; with fewer than {FEW_GROUPS}, intervals by bootstrap are too \
-             narrow"
-        )
-    });
+    let message = format!(
+        "number of groups: {groups}; with fewer than {FEW_GROUPS}, intervals by bootstrap are too \
+         narrow"
+    );
+    warn_if(groups < FEW_GROUPS, WarningCode::FewGroups, groups, message);
     let ungrouped = counts.ungrouped;
-    warn_if(ungrouped == counts.used, WarningCode::NoGroups, ungrouped, &|| {
+    let message = String::from(
         "no row has a group: the intervals hold if rows are independent, which novelty and repeated \
-         tasks make unlikely"
-            .to_owned()
-    });
+         tasks make unlikely",
+    );
+    warn_if(ungrouped == counts.used, WarningCode::NoGroups, ungrouped, message);
     let cut = of_used(&|row| row.is_cut);
     let share = cut as f64 / used.len() as f64;
-    warn_if(share >= CUT_SHARE, WarningCode::CutTexts, cut, &|| {
-        format!("the model saw only the beginning of {:.1} % of the texts", 100.0 * share)
-    });
+    let message =
+        format!("the model saw only the beginning of {:.1} % of the texts", 100.0 * share);
+    warn_if(share >= CUT_SHARE, WarningCode::CutTexts, cut, message);
     for (what, values) in [
         ("models", &sources.model_fingerprints),
         ("precisions", &sources.precisions),
         ("versions", &sources.versions),
     ] {
-        warn_if(values.len() > 1, WarningCode::MixedSources, values.len(), &|| {
-            format!("rows of several {what}: {}", values.join(", "))
-        });
+        let message = format!("rows of several {what}: {}", values.join(", "));
+        warn_if(values.len() > 1, WarningCode::MixedSources, values.len(), message);
     }
     let others = of_used(&|row| {
         let weights = profiles.for_domain(&row.domain).weights;
         let expected = fired(row, false).correct(weights.apply(&row.dimensions));
         (expected - row.score).abs() > SCORE_TOLERANCE
     });
-    warn_if(others > 0, WarningCode::OtherProfiles, others, &|| {
-        format!(
-            "rows whose score differs from what the given profiles give: {others}; fitting starts from \
-             these profiles, everything else is about the scores of the rows"
-        )
-    });
+    let message = format!(
+        "rows whose score differs from what the given profiles give: {others}; fitting starts from \
+         these profiles, everything else is about the scores of the rows"
+    );
+    warn_if(others > 0, WarningCode::OtherProfiles, others, message);
     let is_degraded =
         |row: &&Row| matches!(&*row.novelty_source, "no-embedder" | "no-store" | "over-budget");
     let degraded = all.iter().filter(is_degraded).count();
-    warn_if(degraded > 0, WarningCode::Degraded, degraded, &|| {
-        format!("rows excluded because there was no embedder, no store or no time: {degraded}")
-    });
+    let message =
+        format!("rows excluded because there was no embedder, no store or no time: {degraded}");
+    warn_if(degraded > 0, WarningCode::Degraded, degraded, message);
     found
 }

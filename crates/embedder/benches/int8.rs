@@ -13,7 +13,7 @@ use knowledgepulse_embedder::kernels::{
     LinearWeights,
     int8::{
         Aligned, Int8Weights, Keys, Machine, Multiply, Normalize, Projection, Quantize, Quantized,
-        QuantizedMut, Registers, Work, attend,
+        Registers, Work, attend,
     },
 };
 use pulp::Simd;
@@ -91,7 +91,7 @@ impl Work for Layer {
         let shared = keys.shared();
         let mut project = |count: usize| {
             let queries =
-                QuantizedMut { bytes: &mut bytes[..count * WIDTH], scale: &mut scale[..count] };
+                Quantized { bytes: &mut bytes[..count * WIDTH], scale: &mut scale[..count] };
             let projected = &projected[..count * 3 * WIDTH];
             registers.call(Projection { projected, first: 0, queries, keys: &shared });
         };
@@ -99,7 +99,7 @@ impl Work for Layer {
         project(TOKENS);
         let (mut scores, mut weights) = (Aligned::zeros(8 * TOKENS), Aligned::zeros(8 * TOKENS));
         let mut y = Aligned::zeros(ROWS * WIDTH);
-        let queries = Quantized { bytes: &bytes[..ROWS * WIDTH], scale: &scale[..ROWS] };
+        let queries = &Quantized { bytes: &mut bytes[..ROWS * WIDTH], scale: &mut scale[..ROWS] };
         let attention = seconds(|| {
             attend(registers, queries, 0, &keys, &mut scores, &mut weights, &mut y);
         });
@@ -110,7 +110,7 @@ impl Work for Layer {
             let (mut bytes, mut scale) = (Aligned::zeros(ROWS * depth), vec![0.0; ROWS]);
             let turn = seconds(|| {
                 x.copy_from_slice(&source);
-                let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
+                let quantized = &mut Quantized { bytes: &mut bytes, scale: &mut scale };
                 registers.call(Quantize { x: &mut x, quantized });
             });
             report.add(&format!("rotation, {depth}"), 0, turn);
@@ -118,7 +118,7 @@ impl Work for Layer {
         let (gamma, beta, mut x) = (numbers(WIDTH), numbers(WIDTH), numbers(ROWS * WIDTH));
         let (mut bytes, mut scale) = (Aligned::zeros(ROWS * WIDTH), vec![0.0; ROWS]);
         let normalize = seconds(|| {
-            let quantized = Some(QuantizedMut { bytes: &mut bytes, scale: &mut scale });
+            let quantized = Some(&mut Quantized { bytes: &mut bytes, scale: &mut scale });
             let (gamma, beta, x) = (&gamma[..], &beta[..], &mut x[..]);
             registers.call(Normalize { x, gamma, beta, quantized });
         });
@@ -182,10 +182,10 @@ impl Report {
         let weights = LinearWeights { values: values.into(), scale, bias };
         let weights = Int8Weights::new(registers, &weights);
         let bytes: Vec<u8> = (0..ROWS * depth).map(|at| (at * 31) as u8).collect();
-        let (bytes, scale) = (Aligned::copy(&bytes), vec![1e-2; ROWS]);
+        let (mut bytes, mut scale) = (Aligned::copy(&bytes), vec![1e-2; ROWS]);
         let mut y = Aligned::zeros(ROWS * columns);
         let time = seconds(|| {
-            let rows = Quantized { bytes: &bytes, scale: &scale };
+            let rows = &Quantized { bytes: &mut bytes, scale: &mut scale };
             registers.call(Multiply::<ADD, GELU>::new(rows, &weights, &mut y));
         });
         self.add(name, ROWS * depth * columns, time);

@@ -22,9 +22,8 @@ use crate::{
 type Loaded = (Box<dyn Backend>, Option<EmbedError>);
 
 /// The folder of a model, with its description read.
-#[derive(Clone)]
 pub(crate) enum ModelFolder {
-    BuiltIn(Arc<BuiltInFiles>),
+    BuiltIn(BuiltInFiles),
     Custom(Arc<CustomFolder>),
 }
 
@@ -45,7 +44,7 @@ impl ModelFolder {
         })?;
         match settings.options.first_given() {
             Some(option) => Err(EmbedError::BuiltIn { path, option }),
-            None => Ok(Self::BuiltIn(Arc::new(files))),
+            None => Ok(Self::BuiltIn(files)),
         }
     }
 

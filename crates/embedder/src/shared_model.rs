@@ -1,6 +1,7 @@
 //! The models of the process: shared by all users of the same model, loaded on first use.
 
 use std::{
+    collections::BTreeMap,
     panic::catch_unwind,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
@@ -21,7 +22,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 static MODELS: Mutex<Vec<Weak<SharedModel>>> = Mutex::new(Vec::new());
 
 /// The loaded custom models by their contents and settings, so that equal folders share one.
-static LOADED: Mutex<Vec<(String, Weak<Embedder>)>> = Mutex::new(Vec::new());
+static LOADED: Mutex<BTreeMap<String, Weak<Embedder>>> = Mutex::new(BTreeMap::new());
 
 /// The state of a model.
 #[derive(Clone)]
@@ -157,19 +158,16 @@ fn load_from(folder: ModelFolder, settings: &ModelSettings) -> Result<Arc<Embedd
     let (checks, library) = (custom.checks(), library.display());
     let key = format!("{fingerprint} {checks} {backend:?} {threads} {library}");
     let loaded = || LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    let same = |models: &[(String, Weak<Embedder>)]| {
-        models.iter().find(|(known, _)| *known == key).and_then(|(_, model)| model.upgrade())
-    };
-    let known = same(&loaded());
-    if let Some(embedder) = known {
+    let same = |models: &BTreeMap<_, Weak<_>>| models.get(&key).and_then(Weak::upgrade);
+    if let Some(embedder) = same(&loaded()) {
         return Ok(embedder);
     }
     let embedder = Arc::new(Embedder::load(folder, settings, fingerprint)?);
     let mut models = loaded();
-    models.retain(|(_, model)| model.strong_count() > 0);
+    models.retain(|_, model| model.strong_count() > 0);
     // Another thread may have loaded the same model meanwhile.
     Ok(same(&models).unwrap_or_else(|| {
-        models.push((key.clone(), Arc::downgrade(&embedder)));
+        models.insert(key.clone(), Arc::downgrade(&embedder));
         embedder
     }))
 }

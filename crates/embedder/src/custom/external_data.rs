@@ -24,16 +24,13 @@ const MAX_PATH_BYTES: usize = (1 << 14) - 1;
 const CHUNK: u64 = 1 << 20;
 
 pub(crate) fn files(graph: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |what: String| EmbedError::file(graph, what);
     let found = File::open(graph).and_then(|graph| locations(graph, CHUNK));
-    let found = found.map_err(|error| failed(error.to_string()))?;
-    let folder = graph.parent().unwrap_or(Path::new(""));
-    let inside = |location: &String| {
-        let outside =
-            || failed(format!("external data: expected a file in its folder, got {location:?}"));
-        if is_inside(location) { Ok(folder.join(location)) } else { Err(outside()) }
-    };
-    found.iter().map(inside).collect()
+    let found = found.map_err(|error| EmbedError::file(graph, error))?;
+    if let Some(location) = found.iter().find(|location| !is_inside(location)) {
+        let what = format!("external data: expected a file in its folder, got {location:?}");
+        return Err(EmbedError::file(graph, what));
+    }
+    Ok(found.iter().map(|location| graph.with_file_name(location)).collect())
 }
 
 fn locations(mut graph: impl Read, chunk: u64) -> io::Result<BTreeSet<String>> {

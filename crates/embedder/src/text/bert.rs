@@ -22,20 +22,27 @@ pub struct Normalizer {
     lowercase: bool,
 }
 
+/// A token that is recognised in the text before normalisation.
+#[derive(Deserialize)]
+pub struct AddedToken {
+    pub id: i64,
+    pub content: String,
+}
+
 /// Splits texts into added tokens and words.
 pub struct Bert {
     normalizer: Normalizer,
-    /// Tokens that are recognised in the text before normalisation, the longest first, with their ids.
-    added: Vec<(String, i64)>,
+    /// The longest first.
+    added: Vec<AddedToken>,
     /// The first characters of `added`.
     beginnings: Vec<char>,
 }
 
 impl Bert {
-    pub fn new(normalizer: Normalizer, mut added: Vec<(String, i64)>) -> Self {
-        added.retain(|(token, _)| !token.is_empty());
-        added.sort_by_key(|(token, _)| Reverse(token.len()));
-        let beginnings = added.iter().filter_map(|(token, _)| token.chars().next()).collect();
+    pub fn new(normalizer: Normalizer, mut added: Vec<AddedToken>) -> Self {
+        added.retain(|token| !token.content.is_empty());
+        added.sort_by_key(|token| Reverse(token.content.len()));
+        let beginnings = added.iter().filter_map(|token| token.content.chars().next()).collect();
         Self { normalizer, added, beginnings }
     }
 
@@ -45,12 +52,12 @@ impl Bert {
         iter::from_fn(move || {
             let text = rest.take()?;
             let next = text.match_indices(&self.beginnings[..]).find_map(|(at, _)| {
-                let begins = |(token, _): &&(String, i64)| text[at..].starts_with(token.as_str());
-                self.added.iter().find(begins).map(|(token, id)| (at, token.len(), *id))
+                let begins = |token: &&AddedToken| text[at..].starts_with(&token.content);
+                Some((at, self.added.iter().find(begins)?))
             });
-            let Some((at, length, id)) = next else { return Some((text, None)) };
-            rest = Some(&text[at + length..]);
-            Some((&text[..at], Some(id)))
+            let Some((at, token)) = next else { return Some((text, None)) };
+            rest = Some(&text[at + token.content.len()..]);
+            Some((&text[..at], Some(token.id)))
         })
     }
 

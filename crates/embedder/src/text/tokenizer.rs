@@ -10,7 +10,7 @@ use tokenizers::{
 
 use super::{
     LongText, beginning,
-    bert::{Bert, Normalizer},
+    bert::{AddedToken, Bert, Normalizer},
 };
 use crate::{EmbedError, Result};
 
@@ -19,12 +19,6 @@ const BYTES_PER_TOKEN: usize = 8;
 
 /// The number of tokens before a cut that may differ from those of the whole text.
 const UNSETTLED_TOKENS: usize = 64;
-
-#[derive(Deserialize)]
-struct AddedToken {
-    id: i64,
-    content: String,
-}
 
 /// The tokenizer of a model: WordPiece, Unigram or BPE.
 pub struct Tokenizer {
@@ -86,12 +80,7 @@ impl Tokenizer {
             file["pre_tokenizer"] = json!({ "type": "WhitespaceSplit" });
             file["added_tokens"] = json!([]);
         }
-        let bert = normalizer.map(|normalizer| {
-            Bert::new(
-                normalizer,
-                added.into_iter().map(|added| (added.content, added.id)).collect(),
-            )
-        });
+        let bert = normalizer.map(|normalizer| Bert::new(normalizer, added));
         let canonical = file.to_string();
         // The vocabulary takes megabytes.
         drop(file);

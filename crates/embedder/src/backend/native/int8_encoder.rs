@@ -13,7 +13,7 @@ use crate::{
         Kernel, LinearWeights, SharedSlice, embed_tokens,
         int8::{
             Aligned, Int8Weights, Keys, KeysMut, Machine, Multiply, Normalize, Projection,
-            Quantize, Quantized, QuantizedMut, Registers, attend, with_registers,
+            Quantize, Quantized, Registers, attend, with_registers,
         },
         pool,
     },
@@ -72,9 +72,7 @@ impl Int8Encoder {
             })?;
             std::mem::swap(&mut keys, &mut next_keys);
         }
-        let mut embedding: Embedding = Box::new([0.0; WIDTH]);
-        pool(&x, &mut embedding[..]);
-        Ok(embedding)
+        Ok(pool(&x, WIDTH))
     }
 }
 
@@ -102,22 +100,11 @@ struct Buffers {
     wide: Aligned<f32>,
     /// \[rows, 1536\]
     bytes: Aligned<u8>,
-    scale: [f32; MAX_ROWS],
-}
-
-impl Default for Buffers {
-    fn default() -> Self {
-        Self {
-            wide: Aligned::zeros(MAX_ROWS * FFN),
-            bytes: Aligned::zeros(MAX_ROWS * FFN),
-            scale: [0.0; MAX_ROWS],
-        }
-    }
 }
 
 thread_local! {
     /// The buffers of a task, reused by the next one.
-    static BUFFERS: Cell<Option<Box<Buffers>>> = const { Cell::new(None) };
+    static BUFFERS: Cell<Option<Buffers>> = const { Cell::new(None) };
 }
 
 impl<R: Registers> Kernel for LayerKernel<'_, R> {
@@ -126,7 +113,9 @@ impl<R: Registers> Kernel for LayerKernel<'_, R> {
     }
 
     unsafe fn run<S: pulp::Simd>(&self, _: S, task: usize) {
-        let mut buffers = BUFFERS.take().unwrap_or_default();
+        let size = MAX_ROWS * FFN;
+        let new = || Buffers { wide: Aligned::zeros(size), bytes: Aligned::zeros(size) };
+        let mut buffers = BUFFERS.take().unwrap_or_else(new);
         let first = task * self.rows;
         let end = self.ids.len().min(first + self.rows);
         let numbers = first * WIDTH..end * WIDTH;
@@ -138,46 +127,46 @@ impl<R: Registers> Kernel for LayerKernel<'_, R> {
                 self.query_scale.part(first..end),
             )
         };
-        self.compute(first, x, QuantizedMut { bytes: queries, scale: query_scale }, &mut buffers);
+        self.compute(first, x, Quantized { bytes: queries, scale: query_scale }, &mut buffers);
         BUFFERS.set(Some(buffers));
     }
 }
 
 impl<R: Registers> LayerKernel<'_, R> {
     /// Computes the tokens from `first`, with `x` \[rows, 384\] and their queries.
-    fn compute(&self, first: usize, x: &mut [f32], queries: QuantizedMut, buffers: &mut Buffers) {
+    fn compute(&self, first: usize, x: &mut [f32], queries: Quantized, buffers: &mut Buffers) {
         let Self { registers, weights, .. } = *self;
         let rows = queries.scale.len();
-        let Buffers { wide, bytes, scale } = buffers;
-        let scale = &mut scale[..rows];
+        let Buffers { wide, bytes } = buffers;
+        let scale = &mut [0.0; MAX_ROWS][..rows];
         let normalize =
-            |Norm { gamma, beta }: &Norm, x: &mut [f32], quantized: Option<QuantizedMut>| {
+            |Norm { gamma, beta }: &Norm, x: &mut [f32], quantized: Option<&mut Quantized>| {
                 registers.call(Normalize { x, gamma, beta, quantized });
             };
         if let Some(index) = self.layer.checked_sub(1) {
             let layer = &weights.layers[index];
             // What comes after these rows is free, and begins a cache line.
             let (attended, scores) = wide.split_at_mut(rows * WIDTH);
-            attend(registers, queries.as_ref(), first, self.keys, scores, bytes, attended);
-            let mut quantized = QuantizedMut { bytes: &mut bytes[..rows * WIDTH], scale };
-            registers.call(Quantize { x: attended, quantized: quantized.as_mut() });
-            registers.call(Multiply::<true, false>::new(quantized.as_ref(), &layer.output, x));
-            normalize(&layer.attention_norm, x, Some(quantized.as_mut()));
+            attend(registers, &queries, first, self.keys, scores, bytes, attended);
+            let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
+            registers.call(Quantize { x: attended, quantized: &mut quantized });
+            registers.call(Multiply::<true, false>::new(&quantized, &layer.output, x));
+            normalize(&layer.attention_norm, x, Some(&mut quantized));
             let activated = &mut wide[..rows * FFN];
-            registers.call(Multiply::<false, true>::new(quantized.as_ref(), &layer.up, activated));
-            let mut quantized = QuantizedMut { bytes: &mut bytes[..rows * FFN], scale };
-            registers.call(Quantize { x: activated, quantized: quantized.as_mut() });
-            registers.call(Multiply::<true, false>::new(quantized.as_ref(), &layer.down, x));
-            let quantized = QuantizedMut { bytes: &mut bytes[..rows * WIDTH], scale };
-            normalize(&layer.ffn_norm, x, (self.layer < LAYERS).then_some(quantized));
+            registers.call(Multiply::<false, true>::new(&quantized, &layer.up, activated));
+            let mut quantized = Quantized { bytes: &mut bytes[..rows * FFN], scale };
+            registers.call(Quantize { x: activated, quantized: &mut quantized });
+            registers.call(Multiply::<true, false>::new(&quantized, &layer.down, x));
+            let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
+            normalize(&layer.ffn_norm, x, (self.layer < LAYERS).then_some(&mut quantized));
         } else {
             let ids = &self.ids[first..first + rows];
             embed_tokens(ids, &weights.words, &weights.positions, first, x);
-            let quantized = QuantizedMut { bytes: &mut bytes[..rows * WIDTH], scale };
-            normalize(&weights.norm, x, Some(quantized));
+            let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
+            normalize(&weights.norm, x, Some(&mut quantized));
         }
         if let Some(layer) = weights.layers.get(self.layer) {
-            let quantized = Quantized { bytes: &bytes[..rows * WIDTH], scale };
+            let quantized = &Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             let projected = &mut wide[..rows * 3 * WIDTH];
             registers.call(Multiply::<false, false>::new(quantized, &layer.qkv, projected));
             registers.call(Projection { projected, first, queries, keys: &self.next_keys });

@@ -153,32 +153,19 @@ impl Runner<'_> {
         self.norm(&weights.norm, &sum, &mut x)?;
         for Layer { qkv, output, attention_norm, up, down, ffn_norm } in &weights.layers {
             let projected = &mut wide[..ids.len() * 3 * WIDTH];
-            self.linear(qkv, &x, None, false, projected)?;
+            self.run(&Linear::new(qkv, &x, None, false, projected))?;
             self.run(&SelfAttention::new(projected, &mut h))?;
-            self.linear(output, &h, Some(&x), false, &mut sum)?;
+            self.run(&Linear::new(output, &h, Some(&x), false, &mut sum))?;
             self.norm(attention_norm, &sum, &mut h)?;
-            self.linear(up, &h, None, true, &mut wide)?;
-            self.linear(down, &wide, Some(&h), false, &mut sum)?;
+            self.run(&Linear::new(up, &h, None, true, &mut wide))?;
+            self.run(&Linear::new(down, &wide, Some(&h), false, &mut sum))?;
             self.norm(ffn_norm, &sum, &mut x)?;
         }
-        let mut embedding: Embedding = vec![0.0; WIDTH].into();
-        pool(&x, &mut embedding[..]);
-        Ok(embedding)
+        Ok(pool(&x, WIDTH))
     }
 
     fn norm(&self, Norm { gamma, beta }: &Norm, x: &[f32], y: &mut [f32]) -> Result<()> {
         self.run(&LayerNorm::new(x, gamma, beta, y))
-    }
-
-    fn linear(
-        &self,
-        weights: &LinearWeights,
-        x: &[f32],
-        residual: Option<&[f32]>,
-        gelu: bool,
-        y: &mut [f32],
-    ) -> Result<()> {
-        self.run(&Linear::new(weights, x, residual, gelu, y))
     }
 
     fn run(&self, kernel: &impl Kernel) -> Result<()> {

@@ -145,7 +145,8 @@ fn layer_norm(context: &ComputeContext, _: bool) -> Result<()> {
 fn pool_rows(context: &ComputeContext, _: bool) -> Result<()> {
     let [x] = &inputs(context)?;
     let (_, columns, x) = matrix(x)?;
-    pool(x, output(context, [columns])?.try_extract_tensor_mut()?.1);
+    let mut y = output(context, [columns])?;
+    y.try_extract_tensor_mut()?.1.copy_from_slice(&pool(x, columns));
     Ok(())
 }
 

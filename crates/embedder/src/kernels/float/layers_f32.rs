@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use pulp::Simd;
 
 use crate::{
+    Embedding,
     kernels::{EPSILON, Kernel, SharedSlice},
     pooling::normalize,
 };
@@ -102,16 +103,17 @@ pub fn embed_tokens(ids: &[i64], word: &Table, position: &Table, start: usize, y
     }
 }
 
-/// Writes the mean of the rows of `x` \[rows, width\], scaled to length 1, to `y` \[width\].
-pub fn pool(x: &[f32], y: &mut [f32]) {
-    y.fill(0.0);
-    for row in x.chunks_exact(y.len()) {
-        for (sum, x) in y.iter_mut().zip(row) {
+/// Returns the mean of the rows of `x` \[rows, width\], scaled to length 1.
+pub fn pool(x: &[f32], width: usize) -> Embedding {
+    // Only the direction of the mean matters, so this is the sum.
+    let mut sum = vec![0.0; width];
+    for row in x.chunks_exact(width) {
+        for (sum, x) in sum.iter_mut().zip(row) {
             *sum += x;
         }
     }
-    // Only the direction of the mean matters, so this is the sum.
-    normalize(y);
+    normalize(&mut sum);
+    sum.into()
 }
 
 #[cfg(test)]
@@ -159,8 +161,6 @@ mod tests {
 
     #[test]
     fn pool_gives_the_direction_of_the_mean() {
-        let mut y = [f32::NAN; 2];
-        pool(&[1.0, 0.0, 2.0, 0.0, 3.0, 8.0], &mut y);
-        assert_eq!(y, [0.6, 0.8]);
+        assert_eq!(*pool(&[1.0, 0.0, 2.0, 0.0, 3.0, 8.0], 2), [0.6, 0.8]);
     }
 }

@@ -8,7 +8,7 @@ use std::{hint::black_box, sync::LazyLock};
 use pulp::Simd;
 
 use super::{
-    Aligned, Quantized, QuantizedMut,
+    Aligned, Quantized,
     functions_i8::{exp2, log2},
     quantize::{LANES, Lanes, first_lane, quantize},
     tile::{Tile, registers_of, sums, tiles},
@@ -119,7 +119,7 @@ pub struct Projection<'a> {
     /// The first of the tokens, a multiple of 4. No other thread may write the keys of these tokens meanwhile.
     pub first: usize,
     /// \[rows, 384\]: the output for the queries
-    pub queries: QuantizedMut<'a>,
+    pub queries: Quantized<'a>,
     /// The output for the keys and values.
     pub keys: &'a KeysMut<'a>,
 }
@@ -192,7 +192,7 @@ impl Work for Projection<'_> {
 /// If the shapes do not fit.
 pub fn attend<R: Registers>(
     registers: R,
-    queries: Quantized,
+    queries: &Quantized,
     first: usize,
     keys: &Keys,
     scores: &mut [f32],

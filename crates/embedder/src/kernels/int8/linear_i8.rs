@@ -92,7 +92,7 @@ impl Work for QuantizeWeights<'_> {
 
 /// A linear layer: `y = rows W + bias`, or `y += …` with `ADD`, or `y = gelu(…)` with `GELU`.
 pub struct Multiply<'a, const ADD: bool, const GELU: bool> {
-    rows: Quantized<'a>,
+    rows: &'a Quantized<'a>,
     weights: &'a Int8Weights,
     y: &'a mut [f32],
 }
@@ -103,7 +103,7 @@ impl<'a, const ADD: bool, const GELU: bool> Multiply<'a, ADD, GELU> {
     /// # Panics
     ///
     /// If the shapes do not fit.
-    pub fn new(rows: Quantized<'a>, weights: &'a Int8Weights, y: &'a mut [f32]) -> Self {
+    pub fn new(rows: &'a Quantized<'a>, weights: &'a Int8Weights, y: &'a mut [f32]) -> Self {
         assert!(rows.bytes.len() == rows.scale.len() * weights.depth);
         assert!(y.len() == rows.scale.len() * weights.columns());
         Self { rows, weights, y }

@@ -44,4 +44,4 @@ pub use super::{
 };
 pub use attention_i8::{Keys, KeysMut, Projection, attend};
 pub use linear_i8::{Int8Weights, Multiply};
-pub use quantize::{Normalize, Quantize, Quantized, QuantizedMut};
+pub use quantize::{Normalize, Quantize, Quantized};

@@ -17,37 +17,16 @@ const LEAST: f32 = 7.888_609e-31;
 const BLOCK: usize = 128;
 
 /// Quantized rows: a byte stands for about `(byte - ZERO) * scale`.
-#[derive(Clone, Copy)]
 pub struct Quantized<'a> {
-    /// \[rows, depth\]
-    pub bytes: &'a [u8],
-    /// \[rows\]
-    pub scale: &'a [f32],
-}
-
-/// [`Quantized`] rows to be written.
-pub struct QuantizedMut<'a> {
     /// \[rows, depth\]
     pub bytes: &'a mut [u8],
     /// \[rows\]
     pub scale: &'a mut [f32],
 }
 
-impl QuantizedMut<'_> {
-    /// Borrows the rows for reading.
-    pub fn as_ref(&self) -> Quantized<'_> {
-        Quantized { bytes: self.bytes, scale: self.scale }
-    }
-
-    /// Borrows the rows for writing.
-    pub fn as_mut(&mut self) -> QuantizedMut<'_> {
-        QuantizedMut { bytes: self.bytes, scale: self.scale }
-    }
-}
-
 /// Normalises each row of a matrix in place: `(x - mean) / √(variance + 1e-12) * gamma + beta`. Also rotates and
 /// quantizes the result if `quantized` is given.
-pub struct Normalize<'a> {
+pub struct Normalize<'a, 'b> {
     /// \[rows, 384\]
     pub x: &'a mut [f32],
     /// \[384\]
@@ -55,16 +34,16 @@ pub struct Normalize<'a> {
     /// \[384\]
     pub beta: &'a [f32],
     /// \[rows, 384\]
-    pub quantized: Option<QuantizedMut<'a>>,
+    pub quantized: Option<&'a mut Quantized<'b>>,
 }
 
-impl Work for Normalize<'_> {
+impl Work for Normalize<'_, '_> {
     #[inline(always)]
     fn run<R: Registers>(self, registers: R) {
         let Self { x, gamma, beta, mut quantized } = self;
         for (row, x) in x.chunks_exact_mut(WIDTH).enumerate() {
             normalize(registers, x, gamma, beta);
-            if let Some(QuantizedMut { bytes, scale }) = &mut quantized {
+            if let Some(Quantized { bytes, scale }) = &mut quantized {
                 let mut rotated = [0.0; WIDTH];
                 rotated.copy_from_slice(x);
                 rotate(registers, &mut rotated);
@@ -174,20 +153,20 @@ pub fn first_lane<R: Registers>(numbers: Floats<R>) -> f32 {
 }
 
 /// Rotates each row of a matrix in place and quantizes it.
-pub struct Quantize<'a> {
+pub struct Quantize<'a, 'b> {
     /// \[rows, depth\]
     pub x: &'a mut [f32],
     /// \[rows, depth\]
-    pub quantized: QuantizedMut<'a>,
+    pub quantized: &'a mut Quantized<'b>,
 }
 
-impl Work for Quantize<'_> {
+impl Work for Quantize<'_, '_> {
     #[inline(always)]
     fn run<R: Registers>(self, registers: R) {
-        let Self { x, quantized: QuantizedMut { bytes, scale } } = self;
+        let Self { x, quantized: Quantized { bytes, scale } } = self;
         let depth = x.len() / scale.len();
         let rows = x.chunks_exact_mut(depth).zip(bytes.chunks_exact_mut(depth));
-        for ((x, bytes), scale) in rows.zip(scale) {
+        for ((x, bytes), scale) in rows.zip(scale.iter_mut()) {
             rotate(registers, x);
             *scale = quantize(registers, x, bytes);
         }

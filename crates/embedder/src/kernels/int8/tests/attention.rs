@@ -18,7 +18,7 @@ fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
                 registers.call(Projection {
                     projected: &projected[first * 3 * WIDTH..end * 3 * WIDTH],
                     first,
-                    queries: QuantizedMut {
+                    queries: Quantized {
                         bytes: &mut bytes[first * WIDTH..end * WIDTH],
                         scale: &mut scale[first..end],
                     },
@@ -28,8 +28,8 @@ fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
             for first in (0..tokens).step_by(rows) {
                 let (end, y) = (tokens.min(first + rows), &mut y[..]);
                 let range = first * WIDTH..end * WIDTH;
-                let queries = Quantized { bytes: &bytes[range.clone()], scale: &scale[first..end] };
-                let y = &mut y[range];
+                let (bytes, scale) = (&mut bytes[range.clone()], &mut scale[first..end]);
+                let (queries, y) = (&Quantized { bytes, scale }, &mut y[range]);
                 attend(registers, queries, first, &keys, &mut scores, &mut weights, y);
             }
         });

@@ -9,12 +9,11 @@ impl Layer {
         same_bits(&format!("{} × {}", self.rows, self.depth), |machine| {
             let (mut x, mut y) = (self.x.clone(), self.residual.clone());
             let (mut bytes, mut scale) = (vec![1; x.len()], vec![f32::NAN; self.rows]);
-            let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
+            let mut rows = Quantized { bytes: &mut bytes, scale: &mut scale };
             with_registers!(machine, registers => {
                 let weights = Int8Weights::new(registers, &self.weights);
-                registers.call(Quantize { x: &mut x, quantized });
-                let rows = Quantized { bytes: &bytes, scale: &scale };
-                registers.call(Multiply::<ADD, GELU>::new(rows, &weights, &mut y));
+                registers.call(Quantize { x: &mut x, quantized: &mut rows });
+                registers.call(Multiply::<ADD, GELU>::new(&rows, &weights, &mut y));
             });
             y
         })

@@ -7,7 +7,7 @@ use crate::kernels::testing::is_normalized;
 fn quantized_on(machine: Machine, x: &[f32], depth: usize) -> (Vec<i8>, Vec<f32>) {
     let mut x = x.to_vec();
     let (mut bytes, mut scale) = (vec![1; x.len()], vec![1.0; x.len() / depth]);
-    let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
+    let quantized = &mut Quantized { bytes: &mut bytes, scale: &mut scale };
     with_registers!(machine, registers => registers.call(Quantize { x: &mut x, quantized }));
     (integers(machine, &bytes), scale)
 }
@@ -86,7 +86,7 @@ fn normalize_agrees_with_the_definition_and_quantizes() {
         let found = every_machine(|machine| {
             let mut x = input.clone();
             let (mut bytes, mut scale) = (vec![1; x.len()], vec![f32::NAN; rows]);
-            let quantized = Some(QuantizedMut { bytes: &mut bytes, scale: &mut scale });
+            let quantized = Some(&mut Quantized { bytes: &mut bytes, scale: &mut scale });
             let (gamma, beta) = (&gamma[..], &beta[..]);
             with_registers!(machine, registers => registers.call(Normalize {
                 x: &mut x, gamma, beta, quantized
