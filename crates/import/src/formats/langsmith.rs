@@ -4,7 +4,7 @@ use std::mem;
 
 use super::{
     messages::{self, Side, Sides, messages_of},
-    runs::{Session, Traces},
+    runs::{OpenRuns, Session},
     spans::{self, Span, SpanKind, Spans, Tool},
 };
 use crate::{
@@ -25,7 +25,7 @@ fn is_run(value: Value) -> bool {
         && (value.list("child_runs").is_some() || value.name("trace_id").is_some())
 }
 
-impl ReadRuns for Traces<Trace> {
+impl ReadRuns for OpenRuns<Trace> {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
         if is_run(value) {
             return self.read_run(value, None, None, line, out);
@@ -44,7 +44,7 @@ impl ReadRuns for Traces<Trace> {
     }
 }
 
-impl Traces<Trace> {
+impl OpenRuns<Trace> {
     /// Reads a run and all runs in it. `trace` and `parent` are the ids of its trace and of the run around it.
     fn read_run(
         &mut self,
@@ -57,7 +57,7 @@ impl Traces<Trace> {
         let trace = trace.or_else(|| run.first_name(&["trace_id", "id"]));
         let parent = run.name("parent_run_id").or(parent);
         match trace {
-            Some(id) => self.add(id, line, out, |trace, out| trace.push(run, parent, line, out)),
+            Some(id) => self.add_to(id, line, out, |trace, out| trace.push(run, parent, line, out)),
             None => out.skip("malformed"),
         }
         for child in out.report.skipped.objects(run.get("child_runs")) {

@@ -298,12 +298,11 @@ fn unflattened<'d>(fields: Vec<(&'d str, Value<'d>)>, role: &'d str) -> Option<M
     let mut message = BTreeMap::from([("role", Made::Text(role))]);
     let mut parts: BTreeMap<u64, BTreeMap<_, _>> = BTreeMap::new();
     let mut calls: BTreeMap<u64, BTreeMap<_, _>> = BTreeMap::new();
-    let mut function = BTreeMap::new();
     for (field, value) in fields.into_iter().filter(|(_, value)| !value.is_null()) {
         let (object, name) = match field {
             "role" | "name" | "tool_call_id" | "content" => (&mut message, field),
-            "function_call_name" => (&mut function, "name"),
-            "function_call_arguments_json" => (&mut function, "arguments"),
+            "function_call_name" => (calls.entry(0).or_default(), "name"),
+            "function_call_arguments_json" => (calls.entry(0).or_default(), "arguments"),
             _ => {
                 if let Some((index, field)) = numbered(field, "contents.") {
                     let field = field.strip_prefix("message_content.").unwrap_or(field);
@@ -324,11 +323,8 @@ fn unflattened<'d>(fields: Vec<(&'d str, Value<'d>)>, role: &'d str) -> Option<M
     for (name, objects) in lists.into_iter().filter(|(_, objects)| !objects.is_empty()) {
         message.insert(name, Made::List(objects.into_values().map(Made::Object).collect()));
     }
-    if !function.is_empty() {
-        message.insert("function_call", Made::Object(function));
-    }
-    let says = ["content", "tool_calls", "function_call"];
-    says.iter().any(|name| message.contains_key(name)).then_some(Made::Object(message))
+    let says = message.contains_key("content") || message.contains_key("tool_calls");
+    says.then_some(Made::Object(message))
 }
 
 /// Returns the content of a flattened message: its parts, if it is their JSON.
