@@ -3,7 +3,7 @@
 use std::mem;
 
 use super::{
-    messages::{self, Side, Sides, messages_of},
+    messages::{self, Messages, Side, Sides, messages_of},
     runs::{OpenRuns, Session},
     spans::{self, Span, SpanKind, Spans, Tool},
 };
@@ -124,10 +124,11 @@ fn interpret(span: &mut Span, run: Value, is_root: bool) {
         let recorded = |side| run.member(["inputs", "outputs"][side as usize]);
         let sides = sides(run);
         let is_agent = is_root && !(is_model && sides.iter().any(Option::is_some));
-        span.set_sides(is_agent, sides, |side| recorded(side).is_none_or(spans::is_empty));
+        span.set_sides(is_agent, &sides, |side| recorded(side).is_none_or(spans::is_empty));
         let is_human = |event: &Event| event.human().is_some();
         // The output of an agent may be the whole conversation.
-        if is_agent && sides[1].is_some_and(|all| Run::of(all).events.iter().any(is_human)) {
+        if is_agent && sides[1].as_ref().is_some_and(|all| Run::of(all).events.iter().any(is_human))
+        {
             span.sides = [span.sides[1].take(), None];
         }
     }
@@ -138,7 +139,7 @@ fn sides(run: Value<'_>) -> Sides<'_> {
     let prompts = || {
         let prompts = inputs.elements("prompts").filter(|prompt| prompt.is_string());
         let content = |prompt| messages::with_role("user", [("content", prompt)]);
-        messages::made(inputs?, prompts.map(content)).filter(|messages| !messages.is_empty())
+        Messages::made(prompts.map(content))
     };
     let input = inputs.and_then(|inputs| messages_of(inputs, Side::Input)).or_else(prompts);
     let outputs = run.member("outputs");
