@@ -12,7 +12,10 @@
 mod lines;
 mod row;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::{
+    fmt::Write,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
+};
 
 use knowledgepulse_import::{Code, Document, Imported, Importer, Kind, Value};
 use knowledgepulse_scoring::{
@@ -214,7 +217,7 @@ impl Submitter {
             .map_err(|_| failed(Error::internal("the trace cannot be read again")))?;
         let value = document.root();
         let mut text = self.embedder.text_buffer();
-        let trace = value.to_trace(&mut text).map_err(failed)?;
+        let trace = value.to_trace(|part| text.write_str(part)).map_err(failed)?;
         let text = text.into_string();
         let text_at = |at: &str| value.pointer(at).and_then(Value::as_str).unwrap_or("");
         let group = self.group.as_deref().and_then(|pointer| group_of(value, pointer));

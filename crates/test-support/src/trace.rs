@@ -26,7 +26,7 @@ pub fn trace(fields: Value) -> Value {
 /// `INVALID_TRACE` with the path of the first field that does not fit.
 pub fn read_trace(trace: &Value, text: &mut impl fmt::Write) -> Result<Trace> {
     let json = trace.to_string();
-    Document::parse(&*json).expect("JSON").root().to_trace(text)
+    Document::parse(&*json).expect("JSON").root().to_trace(|part| text.write_str(part))
 }
 
 /// Returns the input of a scorer for a valid trace: the trace and all of its text.

@@ -1,6 +1,6 @@
 //! Sessions of Claude Code, and its output as a stream.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::{
     messages::{call_of_part, is_result_type, parts, result_of_part},
@@ -29,7 +29,6 @@ pub fn fits(object: Value) -> bool {
 pub struct Reader {
     runs: OpenRuns<Session>,
     by_uuid: Ids,
-    by_session: Ids,
     /// The run of the previous record.
     last: Option<u32>,
 }
@@ -45,7 +44,7 @@ impl ReadRuns for Reader {
     }
 
     fn finish(&mut self, out: &mut Runs) {
-        self.runs.finish(out);
+        self.runs.end_all(out);
     }
 }
 
@@ -61,14 +60,14 @@ impl Reader {
         let of_parent = ["parentUuid", "logicalParentUuid"]
             .iter()
             .find_map(|name| self.by_uuid.get(record.name(name)?));
-        let known = of_parent.or_else(|| self.by_session.get(session?)).or_else(|| {
+        let known = of_parent.or_else(|| self.runs.ids.get(session?)).or_else(|| {
             let is_anonymous = uuid.is_none() && session.is_none();
             self.last.filter(|_| is_anonymous)
         });
         let number = known.unwrap_or_else(|| self.runs.begin(session, line, out));
         self.last = Some(number);
         if let Some(session) = session {
-            self.by_session.insert(session, number);
+            self.runs.ids.insert(session, number);
         }
         let is_repeated =
             uuid.is_some_and(|uuid| self.by_uuid.insert(uuid, number) == Some(number));
@@ -79,25 +78,17 @@ impl Reader {
 
 #[derive(Default)]
 struct Session {
-    /// The answers by `message.id` or `uuid`.
-    answers: HashMap<String, Answer>,
+    /// The turns of answers, which may come as several records, by `message.id` or `uuid`.
+    turns: Ids,
+    thoughts: Thoughts,
     /// The indices of calls and results among the events.
     calls: Ids,
     results: Ids,
 }
 
-/// An answer of the assistant, which may come as several records.
-struct Answer {
-    turn: Turn,
-    /// The indices of its texts (`true`) and thoughts among the events. None is a prefix of another.
-    thoughts: BTreeMap<(bool, String), usize>,
-}
-
-impl Answer {
-    fn begin(run: &mut Run) -> Self {
-        Self { turn: run.next_turn(), thoughts: BTreeMap::new() }
-    }
-}
+/// The indices among the events of the texts (`true`) and thoughts of a turn, none of which is a prefix of another.
+type Thoughts = BTreeMap<Thought, usize>;
+type Thought = (Turn, bool, String);
 
 impl runs::Session for Session {}
 
@@ -151,23 +142,21 @@ impl Session {
     }
 
     fn read_answer(&mut self, content: Value, id: Option<&str>, run: &mut Run) {
-        let Self { answers, calls, results } = self;
-        let mut anonymous = None;
-        let answer = match id {
-            Some(id) => answers.entry(id.into()).or_insert_with(|| Answer::begin(run)),
-            None => anonymous.insert(Answer::begin(run)),
-        };
+        let turn = id.and_then(|id| self.turns.get(id)).unwrap_or_else(|| run.next_turn());
+        if let Some(id) = id {
+            self.turns.insert(id, turn);
+        }
         for (kind, part) in parts(Some(content)) {
             match kind {
                 "text" | "thinking" => {
                     let text = text_of_part(part).unwrap_or_default();
-                    add_thought(run, answer, text, kind == "text");
+                    add_thought(run, &mut self.thoughts, (turn, kind == "text", text));
                 }
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                    let call = call_of_part(part, answer.turn);
-                    put(run, calls, call.id.clone(), Event::Call(call));
+                    let call = call_of_part(part, turn);
+                    put(run, &mut self.calls, call.id.clone(), Event::Call(call));
                 }
-                kind if is_result_type(kind) => add_result(run, results, part, kind),
+                kind if is_result_type(kind) => add_result(run, &mut self.results, part, kind),
                 kind => run.skipped.add(format!("part:{kind}")),
             }
         }
@@ -191,29 +180,31 @@ impl Session {
 }
 
 /// Adds a text or thought. Streams repeat it as it grows.
-fn add_thought(run: &mut Run, answer: &mut Answer, text: String, said: bool) {
-    let Answer { thoughts, .. } = answer;
-    let key = (said, text.clone());
-    let next = thoughts.range(&key..).next();
-    if next.is_some_and(|((next_said, next), _)| *next_said == said && next.starts_with(&text)) {
+fn add_thought(run: &mut Run, thoughts: &mut Thoughts, thought: Thought) {
+    let begins = |begin: &Thought, all: &Thought| {
+        (begin.0, begin.1) == (all.0, all.1) && all.2.starts_with(&begin.2)
+    };
+    let (_, said, text) = thought.clone();
+    let event = Event::Thought { text, said };
+    if thoughts.range(&thought..).next().is_some_and(|(next, _)| begins(&thought, next)) {
         return run.skipped.add("repeated");
     }
-    let earlier = thoughts.range(..&key).next_back();
-    let begun = earlier.filter(|((said, earlier), _)| *said == key.0 && text.starts_with(earlier));
-    let begun = begun.map(|(earlier, place)| (earlier.clone(), *place));
-    let place = match begun {
-        Some((earlier, place)) => {
-            thoughts.remove(&earlier);
-            run.events[place] = Event::Thought { text, said };
+    let earlier = thoughts.range(..&thought).next_back();
+    let begun = earlier
+        .filter(|(earlier, _)| begins(earlier, &thought))
+        .map(|(earlier, _)| earlier.clone());
+    let place = match begun.and_then(|begun| thoughts.remove(&begun)) {
+        Some(place) => {
+            run.events[place] = event;
             run.skipped.add("repeated");
             place
         }
         None => {
-            run.events.push(Event::Thought { text, said });
+            run.events.push(event);
             run.events.len() - 1
         }
     };
-    thoughts.insert(key, place);
+    thoughts.insert(thought, place);
 }
 
 fn add_result(run: &mut Run, results: &mut Ids, part: Value, kind: &str) {

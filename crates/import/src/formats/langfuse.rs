@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use super::{
-    messages::{self, Side},
+    messages::{self, Messages, Side},
     spans::{self, Span, SpanKind, Tool},
 };
 use crate::{
     events::{CallInput, Origin, Run},
     format::Runs,
-    json::{Array, Members, Value},
+    json::{Members, Value},
     time,
 };
 
@@ -58,7 +58,7 @@ fn confidence(score: Value) -> Option<f64> {
     (score.text("name") == Some("confidence") && (0.0..=1.0).contains(&value)).then_some(value)
 }
 
-fn messages(observation: Value<'_>, side: Side) -> Option<Array<'_>> {
+fn messages(observation: Value<'_>, side: Side) -> Option<Messages<'_>> {
     messages::messages_of(recorded(observation, side)?, side)
 }
 
@@ -68,7 +68,7 @@ fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
 
 fn called_tools(observations: &[Value]) -> HashSet<String> {
     let answers = observations.iter().filter_map(|value| messages(*value, Side::Output));
-    let events = answers.flat_map(|messages| Run::of(messages).events);
+    let events = answers.flat_map(|messages| Run::of(&messages).events);
     events.filter_map(|event| Some(event.call()?.name.clone())).collect()
 }
 
@@ -88,7 +88,7 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
         "GENERATION" | "AGENT" => {
             let sides = Side::BOTH.map(|side| messages(observation, side));
             let is_empty = |side| recorded(observation, side).is_none_or(spans::is_empty);
-            span.set_sides(kind == "AGENT", sides, is_empty);
+            span.set_sides(kind == "AGENT", &sides, is_empty);
             let output = observation.member("output");
             span.is_plain = output.is_some_and(|output| output.decoded().is_string());
         }

@@ -3,8 +3,8 @@
 use std::mem;
 
 use super::{
-    messages::{self, Side, Sides, messages_of},
-    runs::{Session, Traces},
+    messages::{self, Messages, Side, Sides, messages_of},
+    runs::{OpenRuns, Session},
     spans::{self, Span, SpanKind, Spans, Tool},
 };
 use crate::{
@@ -25,7 +25,7 @@ fn is_run(value: Value) -> bool {
         && (value.list("child_runs").is_some() || value.name("trace_id").is_some())
 }
 
-impl ReadRuns for Traces<Trace> {
+impl ReadRuns for OpenRuns<Trace> {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
         if is_run(value) {
             return self.read_run(value, None, None, line, out);
@@ -44,7 +44,7 @@ impl ReadRuns for Traces<Trace> {
     }
 }
 
-impl Traces<Trace> {
+impl OpenRuns<Trace> {
     /// Reads a run and all runs in it. `trace` and `parent` are the ids of its trace and of the run around it.
     fn read_run(
         &mut self,
@@ -57,7 +57,7 @@ impl Traces<Trace> {
         let trace = trace.or_else(|| run.first_name(&["trace_id", "id"]));
         let parent = run.name("parent_run_id").or(parent);
         match trace {
-            Some(id) => self.add(id, line, out, |trace, out| trace.push(run, parent, line, out)),
+            Some(id) => self.add_to(id, line, out, |trace, out| trace.push(run, parent, line, out)),
             None => out.skip("malformed"),
         }
         for child in out.report.skipped.objects(run.get("child_runs")) {
@@ -124,10 +124,11 @@ fn interpret(span: &mut Span, run: Value, is_root: bool) {
         let recorded = |side| run.member(["inputs", "outputs"][side as usize]);
         let sides = sides(run);
         let is_agent = is_root && !(is_model && sides.iter().any(Option::is_some));
-        span.set_sides(is_agent, sides, |side| recorded(side).is_none_or(spans::is_empty));
+        span.set_sides(is_agent, &sides, |side| recorded(side).is_none_or(spans::is_empty));
         let is_human = |event: &Event| event.human().is_some();
         // The output of an agent may be the whole conversation.
-        if is_agent && sides[1].is_some_and(|all| Run::of(all).events.iter().any(is_human)) {
+        if is_agent && sides[1].as_ref().is_some_and(|all| Run::of(all).events.iter().any(is_human))
+        {
             span.sides = [span.sides[1].take(), None];
         }
     }
@@ -138,7 +139,7 @@ fn sides(run: Value<'_>) -> Sides<'_> {
     let prompts = || {
         let prompts = inputs.elements("prompts").filter(|prompt| prompt.is_string());
         let content = |prompt| messages::with_role("user", [("content", prompt)]);
-        messages::made(inputs?, prompts.map(content)).filter(|messages| !messages.is_empty())
+        Messages::made(prompts.map(content))
     };
     let input = inputs.and_then(|inputs| messages_of(inputs, Side::Input)).or_else(prompts);
     let outputs = run.member("outputs");

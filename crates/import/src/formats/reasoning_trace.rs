@@ -18,7 +18,7 @@ pub fn fits(object: Value) -> bool {
 }
 
 pub fn read(value: Value, line: u64, out: &mut Runs) {
-    if let Err(error) = value.to_trace(&mut NoText) {
+    if let Err(error) = value.to_trace(|_| Err(fmt::Error)) {
         let path = error.path().map(Into::into);
         let input = &out.report.name;
         let error = Error::new(Code::InvalidTrace, input, Some(line), &error.to_string());
@@ -44,12 +44,4 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
         skipped: Skipped::default(),
     };
     out.done(Ok(Imported { trace: value.to_json().into(), provenance }));
-}
-
-struct NoText;
-
-impl fmt::Write for NoText {
-    fn write_str(&mut self, _: &str) -> fmt::Result {
-        Err(fmt::Error)
-    }
 }

@@ -1,6 +1,9 @@
 //! Runs whose records are spread over an input.
 
-use std::collections::HashMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    mem,
+};
 
 use sha2::{Digest, Sha256};
 
@@ -63,7 +66,7 @@ impl<S: Session> ReadRuns for Sessions<S> {
             (None, Some((number, _))) => *number,
             (key, _) => {
                 let key = key.flatten();
-                self.runs.finish(out);
+                self.runs.end_all(out);
                 let number = self.runs.begin(key, line, out);
                 self.open = Some((number, key.map(Into::into)));
                 number
@@ -81,7 +84,7 @@ impl<S: Session> ReadRuns for Sessions<S> {
     }
 
     fn finish(&mut self, out: &mut Runs) {
-        self.runs.finish(out);
+        self.runs.end_all(out);
     }
 }
 
@@ -91,8 +94,9 @@ const MAX_OPEN: usize = 64;
 /// Runs whose records are interleaved in one input, by their numbers.
 #[derive(Default)]
 pub struct OpenRuns<T> {
-    /// Boxed, as the map has room for more than there are.
-    runs: HashMap<u32, Box<OpenRun<T>>>,
+    runs: BTreeMap<u32, OpenRun<T>>,
+    /// The numbers of runs by the ids in their records.
+    pub ids: Ids,
     begun: u32,
     clock: u64,
 }
@@ -118,7 +122,7 @@ impl<T: Session> OpenRuns<T> {
         self.begun += 1;
         let run = Run { key: key.map(Into::into), ..Run::at(line) };
         let open = OpenRun { run, session: T::default(), size: 0, used: self.clock };
-        self.runs.insert(self.begun, Box::new(open));
+        self.runs.insert(self.begun, open);
         self.begun
     }
 
@@ -141,24 +145,8 @@ impl<T: Session> OpenRuns<T> {
         }
     }
 
-    /// Ends all runs, in the order in which they began.
-    pub fn finish(&mut self, out: &mut Runs) {
-        let mut runs: Vec<_> = self.runs.drain().collect();
-        runs.sort_by_key(|(number, _)| *number);
-        runs.into_iter().for_each(|(_, open)| open.session.end(open.run, out));
-    }
-}
-
-/// Runs whose records name them by an id.
-#[derive(Default)]
-pub struct Traces<T> {
-    open: OpenRuns<T>,
-    ids: Ids,
-}
-
-impl<T: Session> Traces<T> {
-    /// Like [`OpenRuns::add`], for the run with this id, which the record may begin.
-    pub fn add(
+    /// Like [`Self::add`], for the run with this id, which the record may begin.
+    pub fn add_to(
         &mut self,
         id: &str,
         line: u64,
@@ -166,15 +154,16 @@ impl<T: Session> Traces<T> {
         add: impl FnOnce(&mut T, &mut Runs),
     ) {
         let number = self.ids.get(id).unwrap_or_else(|| {
-            let number = self.open.begin(Some(id), line, out);
+            let number = self.begin(Some(id), line, out);
             self.ids.insert(id, number);
             number
         });
-        self.open.add(number, out, |trace, _, out| add(trace, out));
+        self.add(number, out, |trace, _, out| add(trace, out));
     }
 
+    /// Ends all runs, in the order in which they began.
     pub fn end_all(&mut self, out: &mut Runs) {
-        self.open.finish(out);
+        mem::take(&mut self.runs).into_values().for_each(|open| open.session.end(open.run, out));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::LazyLock};
 
-use elsa::{FrozenMap, FrozenVec};
+use elsa::FrozenMap;
 use knowledgepulse_workers::CancelToken;
 use regex::{Captures, Regex};
 use serde::{
@@ -35,8 +35,6 @@ pub struct Document<'t> {
     tape: Vec<u32>,
     /// The documents in strings, by their places; `None` for strings that are not JSON.
     decoded: FrozenMap<u32, Box<Option<Document<'static>>>>,
-    /// What [`Value::keep`] was given.
-    pub(super) kept: FrozenVec<Box<Document<'static>>>,
 }
 
 /// Why a text could not be read.

@@ -10,41 +10,36 @@ use knowledgepulse_scoring::{
 use super::{Array, Kind, Members, Value};
 
 impl<'d> Value<'d> {
-    /// Reads the trace that this is, and writes its text, `objective + " " + contents.join(" ")`, to `text` until
+    /// Reads the trace that this is, and passes its text, `objective + " " + contents.join(" ")`, to `write` until
     /// that refuses more.
     ///
     /// # Errors
     ///
     /// `INVALID_TRACE` with the path of the first field that does not fit.
-    pub fn to_trace(self, text: &mut impl fmt::Write) -> Result<Trace> {
+    pub fn to_trace(self, mut write: impl FnMut(&str) -> fmt::Result) -> Result<Trace> {
         let mut is_full = false;
-        let mut push = |part: &str| is_full = is_full || text.write_str(part).is_err();
+        let mut push = |part: &str| is_full = is_full || write(part).is_err();
 
-        let root = Some(self);
-        check_object(root, &"trace", "an object")?;
-        let metadata = root.get("metadata");
-        check_object(metadata, &"metadata", "an object")?;
-        let domain = string(metadata.get("task_domain"), &"metadata.task_domain", "a string")?;
-        let Some(success) = metadata.flag("success") else {
-            return Err(invalid(metadata.get("success"), &"metadata.success", "a boolean"));
-        };
+        let root = read(Some(self), &"trace", "an object", container)?;
+        let metadata = read(root.get("metadata"), &"metadata", "an object", container)?;
+        let domain = metadata.get("task_domain");
+        let domain = read(domain, &"metadata.task_domain", "a string", Value::as_str)?;
+        let success = metadata.get("success");
+        let success = read(success, &"metadata.success", "a boolean", Value::as_bool)?;
 
-        let outcome = root.get("outcome");
-        check_object(outcome, &"outcome", "an object")?;
-        let confidence = outcome.get("confidence");
-        let Some(confidence) = confidence.and_then(Value::as_f64).and_then(Confidence::new) else {
-            let expected = "a finite number in [0, 1]";
-            return Err(invalid(confidence, &"outcome.confidence", expected));
-        };
+        let outcome = read(root.get("outcome"), &"outcome", "an object", container)?;
+        let confidence = read(
+            outcome.get("confidence"),
+            &"outcome.confidence",
+            "a finite number in [0, 1]",
+            |value| Confidence::new(value.as_f64()?),
+        )?;
 
-        let task = root.get("task");
-        check_object(task, &"task", "an object")?;
-        push(string(task.get("objective"), &"task.objective", "a string")?);
+        let task = read(root.get("task"), &"task", "an object", container)?;
+        push(read(task.get("objective"), &"task.objective", "a string", Value::as_str)?);
 
-        let Some(elements) = root.list("steps") else {
-            return Err(invalid(root.get("steps"), &"steps", "an array"));
-        };
-        let steps = steps(elements, &mut push)?;
+        let steps = read(root.get("steps"), &"steps", "an array", Value::as_array)?;
+        let steps = self::steps(steps, &mut push)?;
         let id = root.text("id");
         Ok(Trace::new(domain.into(), success, confidence, steps, id.map(Into::into)))
     }
@@ -52,36 +47,38 @@ impl<'d> Value<'d> {
 
 fn steps(elements: Array, push: &mut impl FnMut(&str)) -> Result<Vec<Step>> {
     let step = |(index, value)| {
-        let step = Some(value);
-        check_object(step, &format_args!("steps[{index}]"), "an object")?;
-        let kind = string(step.get("type"), &format_args!("steps[{index}].type"), "a string")?;
+        let step = read(Some(value), &format_args!("steps[{index}]"), "an object", container)?;
+        let place = format_args!("steps[{index}].type");
+        let kind = read(step.get("type"), &place, "a string", Value::as_str)?;
 
         push(" ");
         if let Some(content) = step.member("content") {
             let place = format_args!("steps[{index}].content");
-            push(string(Some(content), &place, "a string, null or nothing")?);
+            push(read(Some(content), &place, "a string, null or nothing", Value::as_str)?);
         }
 
         let Some(tool) = step.member("tool") else { return Ok(Step::new(kind, None)) };
         let place = format_args!("steps[{index}].tool");
-        check_object(Some(tool), &place, "an object, null or nothing")?;
+        let tool = read(Some(tool), &place, "an object, null or nothing", container)?;
         let place = format_args!("steps[{index}].tool.name");
-        let name = tool.get("name").map(|name| string(Some(name), &place, "a string"));
+        let name = tool.get("name").map(|name| read(Some(name), &place, "a string", Value::as_str));
         Ok(Step::new(kind, Some(name.transpose()?.map(Into::into))))
     };
     elements.iter().enumerate().map(step).collect()
 }
 
 /// An array is an object, too.
-fn check_object(value: Option<Value>, place: &dyn Display, expected: &str) -> Result<()> {
-    match value.map(Value::kind) {
-        Some(Kind::Array(_) | Kind::Object(_)) => Ok(()),
-        _ => Err(invalid(value, place, expected)),
-    }
+fn container(value: Value<'_>) -> Option<Value<'_>> {
+    (value.is_object() || value.is_array()).then_some(value)
 }
 
-fn string<'d>(value: Option<Value<'d>>, place: &dyn Display, expected: &str) -> Result<&'d str> {
-    value.and_then(Value::as_str).ok_or_else(|| invalid(value, place, expected))
+fn read<'d, T>(
+    value: Option<Value<'d>>,
+    place: &dyn Display,
+    expected: &str,
+    read: impl FnOnce(Value<'d>) -> Option<T>,
+) -> Result<T> {
+    value.and_then(read).ok_or_else(|| invalid(value, place, expected))
 }
 
 /// Returns the error of a value, or of what JavaScript calls `undefined`.

@@ -132,11 +132,6 @@ impl<'d> Value<'d> {
         inner(self).map_or(self, |once| inner(once).unwrap_or(once))
     }
 
-    /// Returns the value of JSON that was made of this one, and keeps it as long as this one.
-    pub(crate) fn keep(self, json: String) -> Self {
-        self.document.kept.push_get(Box::new(Document::written(json))).root()
-    }
-
     /// Returns the value at a JSON pointer (RFC 6901).
     pub fn pointer(self, pointer: &str) -> Option<Self> {
         let Some(names) = pointer.strip_prefix('/') else {

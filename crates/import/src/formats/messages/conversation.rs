@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{
     items::ITEMS,
-    message::{Sides, is_call, is_function_call, unwrapped},
+    message::{Messages, Sides, is_call, is_function_call, unwrapped},
     tool_part::ToolPart,
 };
 use crate::{
@@ -97,9 +97,9 @@ impl Run {
     }
 
     /// Returns a run of these messages alone.
-    pub fn of(messages: Array) -> Self {
+    pub fn of(messages: &Messages) -> Self {
         let mut run = Self::default();
-        run.read_messages(messages);
+        run.read_messages(messages.iter());
         run
     }
 
@@ -107,9 +107,9 @@ impl Run {
         messages.into_iter().for_each(|message| self.read_message(message));
     }
 
-    pub fn read_sides(&mut self, [input, output]: Sides) {
-        self.read_messages(input.into_iter().flatten());
-        self.read_answer(output.into_iter().flatten());
+    pub fn read_sides(&mut self, [input, output]: &Sides) {
+        self.read_messages(input.iter().flat_map(Messages::iter));
+        self.read_answer(output.iter().flat_map(Messages::iter));
     }
 
     /// Reads messages that are one answer of the assistant.

@@ -40,6 +40,10 @@ pub(super) const ITEMS: [&str; 26] = [
 
 impl Run {
     pub(super) fn read_item(&mut self, item: Value, kind: &str) {
+        let is_result = kind.ends_with("_output") || kind.ends_with("_result");
+        if is_result {
+            self.end_turn();
+        }
         match kind {
             "reasoning" => {
                 self.turn();
@@ -64,35 +68,20 @@ impl Run {
                     self.events.push(Event::Result(ToolResult { id, ..result }));
                 }
             }
-            "web_search_call"
-            | "file_search_call"
-            | "local_shell_call"
-            | "computer_call"
-            | "code_interpreter_call"
-            | "shell_call"
-            | "apply_patch_call" => {
+            "computer_call_output" | "local_shell_call_output" | "image_generation_call" => {
+                self.skipped.add(format!("part:{kind}"));
+            }
+            _ if is_result => self.result(item, kind),
+            _ => {
+                let Some(name) = kind.strip_suffix("_call") else {
+                    return self.skipped.add(format!("part:{kind}"));
+                };
                 let turn = self.turn();
                 let names = ["action", "actions", "queries", "query", "code", "operation"];
                 let members = names.iter().filter_map(|name| Some((*name, item.member(name)?)));
                 let input = CallInput::of(members);
                 let id = item.first_name(&["call_id", "callId", "id"]);
-                let name = kind.trim_end_matches("_call");
                 self.call(Call::new(Some(name), input, id, turn));
-            }
-            "function_call_output"
-            | "custom_tool_call_output"
-            | "function_call_result"
-            | "computer_call_result"
-            | "shell_call_output"
-            | "apply_patch_call_output" => {
-                self.end_turn();
-                self.result(item, kind);
-            }
-            kind => {
-                if kind.ends_with("_output") {
-                    self.end_turn();
-                }
-                self.skipped.add(format!("part:{kind}"));
             }
         }
     }

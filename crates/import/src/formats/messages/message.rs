@@ -1,9 +1,13 @@
 //! Finds the messages in recorded values.
 
+use std::borrow::Cow;
+
+use knowledgepulse_workers::CancelToken;
+
 use super::items::ITEMS;
 use crate::{
     events::Run,
-    json::{self, Array, Kind, Made, Members, Value, json_of},
+    json::{self, Array, Document, Kind, Made, Members, Value, json_of},
 };
 
 /// The side of a model call on which a value was recorded.
@@ -26,8 +30,34 @@ impl Side {
     }
 }
 
+/// The messages of a value.
+pub enum Messages<'d> {
+    Recorded(Array<'d>),
+    /// Those that are made of parts of the value.
+    Made(Document<'d>),
+}
+
+impl<'d> Messages<'d> {
+    /// Reads messages that were written here, one after another; `None` if there are none, or if one nests too deep.
+    pub fn written(json: impl Into<Cow<'d, str>>) -> Option<Self> {
+        let (document, error) = Document::read(json.into(), true, &CancelToken::default());
+        error.is_none().then_some(Self::Made(document))
+    }
+
+    pub fn made(messages: impl IntoIterator<Item = Made<'d>>) -> Option<Self> {
+        Self::written(messages.into_iter().map(json_of).collect::<String>())
+    }
+
+    pub fn iter(&self) -> Array<'_> {
+        match self {
+            Self::Recorded(messages) => *messages,
+            Self::Made(document) => document.roots(),
+        }
+    }
+}
+
 /// The messages of both sides.
-pub type Sides<'d> = [Option<Array<'d>>; 2];
+pub type Sides<'d> = [Option<Messages<'d>>; 2];
 
 /// Returns a message without the wrapper of a framework, and its role; `None` if it is not an object.
 pub fn unwrapped<'d>(value: Value<'d>) -> Option<(Option<&'d str>, Value<'d>)> {
@@ -84,13 +114,8 @@ pub fn with_role<'d>(
     Made::Object(members.chain([("role", Made::Text(role))]).collect())
 }
 
-/// Returns messages that are made of what a value has, and kept with it; `None` if they nest too deep.
-pub fn made<'d>(of: Value<'d>, messages: impl IntoIterator<Item = Made<'d>>) -> Option<Array<'d>> {
-    of.keep(json_of(Vec::from_iter(messages))).as_array()
-}
-
 /// Returns the messages of a value that was recorded as input or as output; `None` if none can be read.
-pub fn messages_of(value: Value, side: Side) -> Option<Array> {
+pub fn messages_of(value: Value, side: Side) -> Option<Messages> {
     let value = value.decoded();
     match value.kind() {
         Kind::String(text) => {
@@ -111,22 +136,23 @@ pub fn human(value: Value) -> Option<String> {
         return (!json::is_blank(text)).then(|| text.into());
     }
     if let Some(messages) = messages_of(value, Side::Input) {
-        return Run::of(messages).first_human();
+        return Run::of(&messages).first_human();
     }
     let names = ["prompt", "input", "question", "query", "message", "text"];
     value.first_name(&names).map(Into::into)
 }
 
-pub fn content_of(side: Side, content: Value) -> Option<Array> {
-    made(content, [with_role(side.role(), [("content", content)])])
+pub fn content_of(side: Side, content: Value) -> Option<Messages> {
+    Messages::made([with_role(side.role(), [("content", content)])])
 }
 
-fn of_calls<'d>(value: Value<'d>, calls: Made<'d>) -> Option<Array<'d>> {
+fn of_calls(calls: Array) -> Option<Messages> {
+    let calls = Made::List(calls.map(Made::Value).collect());
     let role = ("role", Made::Text("assistant"));
-    made(value, [Made::Object([role, ("tool_calls", calls)].into())])
+    Messages::made([Made::Object([role, ("tool_calls", calls)].into())])
 }
 
-fn of_array(value: Value<'_>) -> Option<Array<'_>> {
+fn of_array(value: Value<'_>) -> Option<Messages<'_>> {
     let elements = value.as_array()?;
     let mut all = elements.iter();
     if let (Some(first), None) = (all.next(), all.next())
@@ -135,13 +161,13 @@ fn of_array(value: Value<'_>) -> Option<Array<'_>> {
         return of_array(first);
     }
     if !elements.is_empty() && elements.iter().all(is_call) {
-        return of_calls(value, Made::Value(value));
+        return of_calls(elements);
     }
     let is_conversation = elements.iter().all(Value::is_object) && elements.iter().any(is_message);
-    is_conversation.then_some(elements)
+    is_conversation.then_some(Messages::Recorded(elements))
 }
 
-fn of_object(object: Value, side: Side) -> Option<Array> {
+fn of_object<'d>(object: Value<'d>, side: Side) -> Option<Messages<'d>> {
     let lists: &[&str] = match object.get("role") {
         None => &["messages", "contents", "output", "input"],
         Some(_) => &["messages", "contents"],
@@ -152,24 +178,25 @@ fn of_object(object: Value, side: Side) -> Option<Array> {
     if let Some(contents) = object.get("contents").filter(|contents| contents.is_string()) {
         return content_of(Side::Input, contents);
     }
+    let one = |message: Value<'d>| Some(Messages::Recorded(message.alone()));
     let first = |name| object.list(name).and_then(Array::first);
     if let Some(content) = first("candidates").object("content") {
-        return made(content, [with_role("assistant", content.members())]);
+        return Messages::made([with_role("assistant", content.members())]);
     }
     if let Some(answer) = first("choices").member("message") {
-        return Some(answer.alone());
+        return one(answer);
     }
     if is_message(object) {
-        return Some(object.alone());
+        return one(object);
     }
     if is_call(object) {
-        return of_calls(object, Made::List(vec![Made::Value(object)]));
+        return of_calls(object.alone());
     }
     if let Some(new) = object.object("new_message") {
-        return Some(new.alone());
+        return one(new);
     }
     match object.get("content") {
-        Some(content) if is_message(content) => return Some(content.alone()),
+        Some(content) if is_message(content) => return one(content),
         Some(content) if content.is_object() || content.is_array() => {
             return content_of(side, content);
         }

@@ -8,7 +8,7 @@ mod tool_part;
 pub use self::{
     conversation::{call_of_part, content, is_result_type, parts, result_of_part},
     message::{
-        Side, Sides, content_of, human, is_message, is_readable, made, messages_of, unwrapped,
+        Messages, Side, Sides, content_of, human, is_message, is_readable, messages_of, unwrapped,
         with_role,
     },
 };
@@ -59,16 +59,19 @@ fn run(value: Value, line: u64) -> Run {
     let input = match value.first(&["messages", "contents", "input"]) {
         _ if value.is_array() => messages_of(value, Side::Input),
         None => value.member("request").and_then(|request| messages_of(request, Side::Input)),
-        Some(input) => input.as_array().or_else(|| content_of(Side::Input, input)),
+        Some(input) => {
+            input.as_array().map(Messages::Recorded).or_else(|| content_of(Side::Input, input))
+        }
     };
     let answer = value
         .member("response")
         .or_else(|| value.member("output").filter(|output| output.is_array()))
         .or_else(|| value.get("choices").map(|_| value));
-    run.read_sides([input, answer.and_then(|answer| messages_of(answer, Side::Output))]);
+    let sides = [input, answer.and_then(|answer| messages_of(answer, Side::Output))];
+    run.read_sides(&sides);
     let time = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
     let created_at = |message: Value| message.member("createdAt").and_then(time::utc);
-    run.created_at = time.or_else(|| input?.iter().find_map(created_at));
+    run.created_at = time.or_else(|| sides[0].as_ref()?.iter().find_map(created_at));
     let answer = value.member("response").unwrap_or(value);
     let choice = answer.list("choices").and_then(Array::first);
     run.logprobs.add(choice.member("logprobs").member("content"));

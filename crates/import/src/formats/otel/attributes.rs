@@ -4,12 +4,12 @@
 use std::{collections::BTreeMap, mem};
 
 use super::super::{
-    messages::{self, Side, made, messages_of, with_role},
+    messages::{self, Messages, Side, messages_of, with_role},
     spans::{Span, SpanKind, Tool, is_empty, recorded_output},
 };
 use crate::{
     events::CallInput,
-    json::{Array, Document, Made, Members, Value, json_of},
+    json::{Document, Made, Members, Value, json_of},
 };
 
 /// Attributes that tell kinds of spans apart.
@@ -117,7 +117,7 @@ pub(super) fn event_messages(
     let recorded = |name, side| -> Vec<String> {
         let value = attributes.member(name).or_else(|| body?.member(name));
         let messages = value.and_then(|value| messages_of(value, side));
-        messages.into_iter().flatten().map(Value::to_json).collect()
+        messages.iter().flat_map(Messages::iter).map(Value::to_json).collect()
     };
     let said = |role: &str, member: Option<&str>| -> Vec<String> {
         let json = json_of(said(attributes, body, role, member));
@@ -188,7 +188,7 @@ pub(super) fn interpret(span: &mut Span) {
         span.kind = SpanKind::Tool(tool(attributes, &span.name));
     } else {
         let sides = Side::BOTH.map(|side| messages(attributes, &events[side as usize], side));
-        span.set_sides(is_agent, sides, |side| {
+        span.set_sides(is_agent, &sides, |side| {
             let places = PLACES[side as usize].iter();
             places.filter_map(|place| json_at(attributes, place)).all(is_empty)
         });
@@ -203,16 +203,13 @@ pub(super) fn interpret(span: &mut Span) {
 }
 
 /// Returns the messages of a side, at the first place that has some.
-fn messages<'d>(attributes: Value<'d>, events: &[String], side: Side) -> Option<Array<'d>> {
+fn messages<'d>(attributes: Value<'d>, events: &[String], side: Side) -> Option<Messages<'d>> {
     PLACES[side as usize].iter().find_map(|place| match place {
         Place::Json(_) => messages_of(json_at(attributes, place)?, side),
         Place::Flat(prefix, infix) => flattened(attributes, prefix, infix, side),
         Place::Answer => answer(attributes),
         Place::Events => {
-            // In an object, as attributes are: what nests too deep there is unreadable.
-            let list = || attributes.keep(format!(r#"{{"":[{}]}}"#, events.join(",")));
-            let list = (!events.is_empty()).then(list).list("");
-            list.or_else(|| events_in_attribute(attributes, side))
+            Messages::written(events.concat()).or_else(|| events_in_attribute(attributes, side))
         }
     })
 }
@@ -239,17 +236,15 @@ fn tool(attributes: Value, name: &str) -> Tool {
     }
 }
 
-fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Array<'d>> {
+fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Messages<'d>> {
     let events = attributes.member(EVENTS)?.decoded().as_array()?;
     let events = events.iter().filter(|event| event.is_object());
     let said = events.filter_map(|event| event_messages(event.text("event.name"), event, None));
     let messages = said.flat_map(|mut said| mem::take(&mut said[side as usize]));
-    let messages: Vec<_> = messages.collect();
-    let array = attributes.keep(format!("[{}]", messages.join(","))).as_array();
-    array.filter(|messages| !messages.is_empty())
+    Messages::written(messages.collect::<String>())
 }
 
-fn answer(attributes: Value<'_>) -> Option<Array<'_>> {
+fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
     if attributes.text("ai.operationId").is_some_and(|id| id.starts_with("ai.embed")) {
         return None;
     }
@@ -267,7 +262,7 @@ fn answer(attributes: Value<'_>) -> Option<Array<'_>> {
         return None;
     }
     message.insert("role", Made::Text("assistant"));
-    made(attributes, [Made::Object(message)])
+    Messages::made([Made::Object(message)])
 }
 
 fn flattened<'d>(
@@ -275,7 +270,7 @@ fn flattened<'d>(
     prefix: &str,
     infix: &str,
     side: Side,
-) -> Option<Array<'d>> {
+) -> Option<Messages<'d>> {
     let mut messages: BTreeMap<u64, Vec<(&str, Value)>> = BTreeMap::new();
     for (name, value) in attributes.members() {
         if let Some((index, field)) = numbered(name, prefix)
@@ -285,7 +280,7 @@ fn flattened<'d>(
         }
     }
     let messages = messages.into_values().filter_map(|fields| unflattened(fields, side.role()));
-    made(attributes, messages).filter(|messages| !messages.is_empty())
+    Messages::made(messages)
 }
 
 fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u64, &'a str)> {
@@ -298,12 +293,11 @@ fn unflattened<'d>(fields: Vec<(&'d str, Value<'d>)>, role: &'d str) -> Option<M
     let mut message = BTreeMap::from([("role", Made::Text(role))]);
     let mut parts: BTreeMap<u64, BTreeMap<_, _>> = BTreeMap::new();
     let mut calls: BTreeMap<u64, BTreeMap<_, _>> = BTreeMap::new();
-    let mut function = BTreeMap::new();
     for (field, value) in fields.into_iter().filter(|(_, value)| !value.is_null()) {
         let (object, name) = match field {
             "role" | "name" | "tool_call_id" | "content" => (&mut message, field),
-            "function_call_name" => (&mut function, "name"),
-            "function_call_arguments_json" => (&mut function, "arguments"),
+            "function_call_name" => (calls.entry(0).or_default(), "name"),
+            "function_call_arguments_json" => (calls.entry(0).or_default(), "arguments"),
             _ => {
                 if let Some((index, field)) = numbered(field, "contents.") {
                     let field = field.strip_prefix("message_content.").unwrap_or(field);
@@ -324,11 +318,8 @@ fn unflattened<'d>(fields: Vec<(&'d str, Value<'d>)>, role: &'d str) -> Option<M
     for (name, objects) in lists.into_iter().filter(|(_, objects)| !objects.is_empty()) {
         message.insert(name, Made::List(objects.into_values().map(Made::Object).collect()));
     }
-    if !function.is_empty() {
-        message.insert("function_call", Made::Object(function));
-    }
-    let says = ["content", "tool_calls", "function_call"];
-    says.iter().any(|name| message.contains_key(name)).then_some(Made::Object(message))
+    let says = message.contains_key("content") || message.contains_key("tool_calls");
+    says.then_some(Made::Object(message))
 }
 
 /// Returns the content of a flattened message: its parts, if it is their JSON.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use self::envelope::Item;
 use super::{
-    runs::{Session, Traces},
+    runs::{OpenRuns, Session},
     spans::{self, Forest, Span, SpanKind, Spans},
 };
 use crate::{
@@ -32,14 +32,14 @@ pub struct Trace {
     logs: Vec<(String, [Vec<String>; 2])>,
 }
 
-impl ReadRuns for Traces<Trace> {
+impl ReadRuns for OpenRuns<Trace> {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
         envelope::read(value, |item| match item {
             Ok(Item::Span(id, mut span)) => {
                 span.line = line;
-                self.add(&id, line, out, |trace, out| trace.spans.push(*span, out));
+                self.add_to(&id, line, out, |trace, out| trace.spans.push(*span, out));
             }
-            Ok(Item::Log(id, span, messages)) => self.add(&id, line, out, |trace, _| {
+            Ok(Item::Log(id, span, messages)) => self.add_to(&id, line, out, |trace, _| {
                 let texts = messages.iter().flatten().chain([&span]);
                 trace.spans.size += texts.map(String::len).sum::<usize>();
                 trace.logs.push((span, messages));

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::super::messages::Messages;
 use crate::{
     events::{Call, Event, Run, Skipped, Turn},
-    json::{self, Document},
+    json,
     steps::Calls,
 };
 
@@ -54,8 +55,7 @@ impl History {
     pub fn read(&mut self, sides: &[Option<String>; 2], skipped: &mut Skipped) {
         let mut run = Run::default();
         run.turns.next = self.next_turn;
-        let documents = sides.each_ref().map(|side| side.as_deref().map(Document::written));
-        run.read_sides(documents.each_ref().map(|document| document.as_ref()?.root().as_array()));
+        run.read_sides(&sides.each_ref().map(|side| Messages::written(side.as_deref()?)));
         self.next_turn = run.next_turn();
         self.skipped.max(&run.skipped);
 

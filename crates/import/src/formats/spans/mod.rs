@@ -16,11 +16,11 @@ pub use self::{
     forest::{Forest, first_root},
     tools::tool_names,
 };
-use super::messages::{Side, Sides};
+use super::messages::{Messages, Side, Sides};
 use crate::{
     events::{CallInput, Origin, Run, Skipped},
     format::Runs,
-    json::{self, Kind, Members, Value, json_of},
+    json::{self, Kind, Members, Value},
     results::{self, Output},
     time,
 };
@@ -96,8 +96,9 @@ pub fn only_member<'d>(object: Value<'d>, name: &str) -> Option<Value<'d>> {
 impl Span {
     /// Sets the messages of both sides, and counts non-empty sides without any. A span with messages is a model
     /// call, unless it is an agent.
-    pub fn set_sides(&mut self, is_agent: bool, sides: Sides, is_empty: impl Fn(Side) -> bool) {
-        self.sides = sides.map(|messages| Some(json_of(messages?.collect::<Vec<_>>())));
+    pub fn set_sides(&mut self, is_agent: bool, sides: &Sides, is_empty: impl Fn(Side) -> bool) {
+        let json = |messages: &Messages| messages.iter().map(Value::to_json).collect();
+        self.sides = sides.each_ref().map(|messages| messages.as_ref().map(json));
         let unreadable = |side: &Side| sides[*side as usize].is_none() && !is_empty(*side);
         self.unreadable = Side::BOTH.iter().filter(|side| unreadable(side)).count() as u64;
         if is_agent {
