@@ -97,13 +97,9 @@ fn report_has_every_section() {
         assert!(html.contains(&format!("<section id=\"{section}\"")), "{section}");
     }
     for chart in [
-        "Histogram of score, All domains",
-        "Histogram of score, finance",
-        "Histogram of outcome confidence",
-        "Cumulative distribution of the score",
-        "Score and novelty over time",
-        "Receiver operating characteristic",
-        "Precision and recall",
+        "Histogram of score, All domains", "Histogram of score, finance",
+        "Histogram of outcome confidence", "Cumulative distribution of the score",
+        "Score and novelty over time", "Receiver operating characteristic", "Precision and recall",
         "Label rate by decile",
     ] {
         assert!(html.contains(&format!("role=\"img\" aria-label=\"{chart}")), "{chart}");

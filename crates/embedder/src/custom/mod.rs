@@ -36,14 +36,7 @@ const MAX_JSON_BYTES: u64 = 256 << 20;
 const NO_LIMIT: f64 = 1e9;
 /// The models whose first position follows that of the padding token.
 const POSITIONS_AFTER_PADDING: [&str; 8] = [
-    "camembert",
-    "data2vec-text",
-    "ibert",
-    "longformer",
-    "luke",
-    "mpnet",
-    "roberta",
-    "xlm-roberta",
+    "camembert", "data2vec-text", "ibert", "longformer", "luke", "mpnet", "roberta", "xlm-roberta",
 ];
 
 #[derive(Deserialize)]

@@ -9,13 +9,8 @@ use crate::{
 
 /// The beginnings of user messages that Codex wrote itself.
 const CONTEXT: [&str; 8] = [
-    "<environment_context>",
-    "<user_instructions>",
-    "<permissions instructions>",
-    "# AGENTS.md instructions",
-    "<INSTRUCTIONS>",
-    "<turn_aborted>",
-    "<skill>",
+    "<environment_context>", "<user_instructions>", "<permissions instructions>",
+    "# AGENTS.md instructions", "<INSTRUCTIONS>", "<turn_aborted>", "<skill>",
     "<user_shell_command>",
 ];
 

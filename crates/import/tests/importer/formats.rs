@@ -95,10 +95,7 @@ fn gemini_cli_results_are_texts_and_responses() {
         { "type": "gemini", "toolCalls": [{ "name": "h", "status": "cancelled" }] },
     ] }));
     let expected = [
-        "tool_call f",
-        "tool_call g",
-        "observation a\nb\n{\"isError\":true}",
-        "error_recovery h",
+        "tool_call f", "tool_call g", "observation a\nb\n{\"isError\":true}", "error_recovery h",
         "observation ",
     ];
     assert_eq!(steps(&imported), expected);
@@ -256,10 +253,7 @@ fn swe_agent_with_calls_is_read_from_its_history() {
         "info": { "exit_status": "exit_cost" },
     }));
     let expected = [
-        "thought Run",
-        "tool_call bash",
-        "observation EXECUTION TIMED OUT",
-        "error_recovery submit",
+        "thought Run", "tool_call bash", "observation EXECUTION TIMED OUT", "error_recovery submit",
     ];
     assert_eq!(steps(&imported), expected);
     assert_eq!(skipped(&imported), json!({ "demonstration": 1, "system": 1 }));

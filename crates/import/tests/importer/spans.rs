@@ -102,14 +102,9 @@ fn otel_tools_match_by_id_then_input_then_name() {
     assert_eq!(
         steps(&imported),
         [
-            r#"tool_call look {"value":1}"#,
-            r#"tool_call look {"value":2}"#,
-            r#"tool_call look {"value":3}"#,
-            "observation of any",
-            "observation of 1",
-            "observation of x",
-            "tool_call functions.look",
-            "observation of none",
+            r#"tool_call look {"value":1}"#, r#"tool_call look {"value":2}"#,
+            r#"tool_call look {"value":3}"#, "observation of any", "observation of 1",
+            "observation of x", "tool_call functions.look", "observation of none",
         ]
     );
     assert_eq!(skipped(&imported), json!({ "repeated": 5 }));

@@ -160,11 +160,7 @@ pub fn decode(source: &str, bytes: Pieces, fingerprint: &str) -> Result<Snapshot
     let start = &bytes[..bytes.len().min(MAGIC.len())];
     let (is_magic, found) = (MAGIC.starts_with(start), start.escape_ascii());
     ensure!(
-        is_magic,
-        source,
-        "",
-        "a snapshot of a vector cache",
-        "bytes that begin with \"{found}\""
+        is_magic, source, "", "a snapshot of a vector cache", "bytes that begin with \"{found}\""
     );
     let (least, length) = (HEADER + CHECKSUM, bytes.len());
     ensure!(

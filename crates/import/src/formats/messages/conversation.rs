@@ -14,28 +14,13 @@ use crate::{
 };
 
 const CALLS: [&str; 10] = [
-    "tool_use",
-    "server_tool_use",
-    "mcp_tool_use",
-    "tool-call",
-    "tool_call",
-    "toolCall",
-    "function_call",
-    "custom_tool_call",
-    "mcp_call",
-    "function",
+    "tool_use", "server_tool_use", "mcp_tool_use", "tool-call", "tool_call", "toolCall",
+    "function_call", "custom_tool_call", "mcp_call", "function",
 ];
 
 const RESULTS: [&str; 10] = [
-    "tool_result",
-    "tool-result",
-    "tool-error",
-    "tool_call_response",
-    "toolResult",
-    "function_call_output",
-    "custom_tool_call_output",
-    "web_search_tool_result",
-    "mcp_tool_result",
+    "tool_result", "tool-result", "tool-error", "tool_call_response", "toolResult",
+    "function_call_output", "custom_tool_call_output", "web_search_tool_result", "mcp_tool_result",
     "code_execution_tool_result",
 ];
 

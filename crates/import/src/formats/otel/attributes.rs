@@ -14,13 +14,8 @@ use crate::{
 
 /// Attributes that tell kinds of spans apart.
 const KINDS: [&str; 7] = [
-    OPERATION,
-    OPENINFERENCE,
-    "traceloop.span.kind",
-    "ai.operationId",
-    "ai.toolCall.name",
-    "error.type",
-    "gen_ai.agent.name",
+    OPERATION, OPENINFERENCE, "traceloop.span.kind", "ai.operationId", "ai.toolCall.name",
+    "error.type", "gen_ai.agent.name",
 ];
 const OPERATION: &str = "gen_ai.operation.name";
 const OPENINFERENCE: &str = "openinference.span.kind";
@@ -29,24 +24,13 @@ const TOOL_NAME: [&str; 4] =
     ["gen_ai.tool.name", "ai.toolCall.name", "tool.name", "traceloop.entity.name"];
 const TOOL_ID: [&str; 3] = ["gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id"];
 const TOOL_INPUT: [&str; 9] = [
-    "gen_ai.tool.call.arguments",
-    "ai.toolCall.args",
-    "ai.toolCall.input",
-    "gcp.vertex.agent.tool_call_args",
-    "tool_arguments",
-    "input.value",
-    "tool.parameters",
-    "traceloop.entity.input",
-    "input",
+    "gen_ai.tool.call.arguments", "ai.toolCall.args", "ai.toolCall.input",
+    "gcp.vertex.agent.tool_call_args", "tool_arguments", "input.value", "tool.parameters",
+    "traceloop.entity.input", "input",
 ];
 const TOOL_OUTPUT: [&str; 8] = [
-    "gen_ai.tool.call.result",
-    "ai.toolCall.result",
-    "ai.toolCall.output",
-    "gcp.vertex.agent.tool_response",
-    "tool_response",
-    "output.value",
-    "traceloop.entity.output",
+    "gen_ai.tool.call.result", "ai.toolCall.result", "ai.toolCall.output",
+    "gcp.vertex.agent.tool_response", "tool_response", "output.value", "traceloop.entity.output",
     "output",
 ];
 const OBJECTIVE: [&str; 4] =
