@@ -1,15 +1,15 @@
 //! Sessions of Gemini CLI: documents, or lines of which later ones change earlier ones.
 
-use indexmap::IndexMap;
+use std::mem;
 
 use super::{
     messages::{call_of_part, parts},
-    runs,
+    runs::{self, Ids},
 };
 use crate::{
     events::{Event, Run, Skipped},
     format::Runs,
-    json::{Document, Members, Value},
+    json::{Members, Value},
     results::{Output, flag, is_text_type, text_of, text_of_part},
 };
 
@@ -23,14 +23,12 @@ pub fn is_change(record: Value) -> bool {
     record.has("$set") || record.has("$rewindTo")
 }
 
-/// The bytes that a message takes besides its JSON.
-const OVERHEAD: usize = 128;
-
 #[derive(Default)]
 pub struct Session {
     is_subagent: bool,
-    /// The messages as JSON, by their ids or numbers. A later one replaces one with the same id.
-    messages: IndexMap<Result<String, usize>, String>,
+    /// The events of the messages, in order. A later message replaces one with the same id.
+    messages: Vec<(Vec<Event>, Skipped)>,
+    places: Ids,
     size: usize,
 }
 
@@ -69,24 +67,41 @@ impl runs::Session for Session {
         if self.is_subagent {
             return out.skip("subagent");
         }
-        for message in self.messages.into_values() {
-            read(Document::written(message).root(), &mut run);
+        for (events, skipped) in self.messages {
+            run.events.extend(events);
+            run.skipped.merge(skipped);
         }
         out.run(run);
     }
 }
 
 impl Session {
-    /// Keeps a message until the session ends.
+    /// Reads a message, and keeps its events until the session ends.
     fn add(&mut self, message: Value, run: &mut Run) {
-        let id = message.name("id").map(Into::into).ok_or(self.messages.len());
-        let json = message.to_json();
-        self.size += json.len() + OVERHEAD;
-        if let Some(earlier) = self.messages.insert(id, json) {
-            self.size -= earlier.len() + OVERHEAD;
-            run.skipped.add("repeated");
+        let skipped = mem::take(&mut run.skipped);
+        read(message, run);
+        let read = (mem::take(&mut run.events), mem::replace(&mut run.skipped, skipped));
+        self.size += size(&read);
+        let id = message.name("id");
+        match id.and_then(|id| self.places.get(id)) {
+            Some(place) => {
+                let earlier = mem::replace(&mut self.messages[place as usize], read);
+                self.size -= size(&earlier);
+                run.skipped.add("repeated");
+            }
+            None => {
+                if let Some(id) = id {
+                    self.places.insert(id, self.messages.len() as u32);
+                }
+                self.messages.push(read);
+            }
         }
     }
+}
+
+fn size((events, skipped): &(Vec<Event>, Skipped)) -> usize {
+    let reasons = skipped.iter().next().map_or(0, |_| size_of::<[String; 24]>());
+    size_of::<(Vec<Event>, Skipped)>() + events.iter().map(Event::size).sum::<usize>() + reasons
 }
 
 fn read(message: Value, run: &mut Run) {
