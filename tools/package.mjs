@@ -69,7 +69,7 @@ const names = possible(wanted());
 const main = packMain();
 conclude(main, checkMain(main));
 // The subpath of the workspaces has no types. Node.js 10 does not resolve subpaths.
-const internal = ["batch", "file", "options", "signals"].map((name) => `internal/${name}`);
+const internal = ["batch", "file", "options", "page", "signals"].map((name) => `internal/${name}`);
 npx(["attw", "--profile", "node16", main.path, "--exclude-entrypoints", ...internal]);
 for (const name of WORKSPACES) {
 	const packed = packWorkspace(name);
