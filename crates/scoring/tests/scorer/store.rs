@@ -320,6 +320,12 @@ fn apply_refuses_a_page_that_does_not_fit_the_calls_that_wait() {
             "entry 1 of the store: not the change that its call requested",
         ),
         (
+            // It only asks for its novelty yet.
+            Act::Decide(1),
+            vec![own(1)],
+            "entry 1 of the store: not the change that its call requested",
+        ),
+        (
             Act::Score(1),
             vec![own(1), own(2)],
             "entry 2 of the store: its call is in the page twice",

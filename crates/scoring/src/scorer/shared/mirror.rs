@@ -153,10 +153,13 @@ impl Mirror {
             return Err("its call is in the page twice".into());
         }
         let own = entry.own.and_then(|own| sent.get(own)?.as_ref());
-        match (&entry.change, own.map(|own| &own.call.work)) {
-            (Change::Add { .. }, Some(Work::Score(_) | Work::Decide(..) | Work::Remember(_)))
-            | (Change::Forget(_), Some(Work::Forget(_)))
-            | (Change::Clear, Some(Work::Clear)) => Ok(()),
+        match (&entry.change, own.map(|own| (&own.call.work, own.appends))) {
+            (
+                Change::Add { .. },
+                Some((Work::Score(_) | Work::Decide(..) | Work::Remember(_), true)),
+            )
+            | (Change::Forget(_), Some((Work::Forget(_), true)))
+            | (Change::Clear, Some((Work::Clear, true))) => Ok(()),
             (_, Some(_)) => Err("not the change that its call requested".into()),
             (Change::Add { vector: Some(vector), .. }, None) => {
                 let expected = self.vector_len();
