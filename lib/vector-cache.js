@@ -12,7 +12,7 @@ const OPTIONS = { maxElements: positive, dimensions: positive, ttlMs: time };
 function floatsOf(array, cache) {
 	if (isFloat32Array(array)) return array;
 	const length = isObject(array) ? array.length : undefined;
-	check(isNumber(length), "vector", "an array of numbers", array, "INVALID_VECTOR");
+	check(Number.isInteger(length), "vector", "an array of numbers", array, "INVALID_VECTOR");
 	cache.checkLength(length);
 	const floats = new Float32Array(length);
 	for (const index of floats.keys()) {

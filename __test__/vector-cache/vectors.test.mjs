@@ -72,6 +72,7 @@ const refused = [
 	["a function of three arguments", (a, b, c) => [a, b, c], array("a function")],
 	["an object without a length", {}, array("an object")],
 	["an object with an odd length", { length: "3" }, array("an object")],
+	["an object with half an element", { length: 3.5 }, array("an object")],
 	["an iterable", new Set([1, 2, 3]), array("an object")],
 	["a buffer", new ArrayBuffer(12), array("an object")],
 	// biome-ignore lint/suspicious/noSparseArray: a hole.
