@@ -1,29 +1,12 @@
-/** Shared by the checks: handles on the store, entries, and readers that check every page. */
+/** Shared by the checks: calls, namespaces with their expected contents, and readers that check every page. */
 const assert = require("node:assert/strict");
-const { randomBytes, randomUUID } = require("node:crypto");
+const { randomUUID } = require("node:crypto");
 const { checkPage, packPage } = require("@knowledgepulse/scoring/internal/page");
+const { add, callsOf } = require("./samples.js");
 
-/** The size of the built-in model's embeddings. */
-const EMBEDDING_BYTES = 1536;
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 const HEADER = { model: "conformance", maxElements: 1000, ttlMs: null };
-
-/** Any bytes: a store does not read them as numbers, and some of these are NaN. */
-const bytes = (count = EMBEDDING_BYTES) => new Uint8Array(randomBytes(count));
-
-const add = (id = null, embedding = bytes()) => ({
-	kind: "add",
-	call: randomUUID(),
-	id,
-	embedding,
-});
-const forget = (id) => ({ kind: "forget", call: randomUUID(), id });
-const clear = () => ({ kind: "clear", call: randomUUID() });
-const isClear = ({ kind }) => kind === "clear";
-const adds = (count) => Array.from({ length: count }, (_, i) => add(String(i)));
-
-const callsOf = (entries) => entries.map(({ call }) => call);
 
 /** Options of a call, with a signal of its own. */
 const options = (changes) => ({
@@ -36,229 +19,196 @@ const options = (changes) => ({
 
 /** The two ways to read the entries after a position. */
 const METHODS = [
-	(store, call) => store.read(call),
-	(store, call) => store.append([add()], { ...call, keepFrom: null }),
+	(store, changes) => store.read(options(changes)),
+	(store, changes) => store.append([add()], options({ keepFrom: null, ...changes })),
 ];
 
 /** Buffers and arrays of bytes, comparable. */
 const bytesOf = (embedding) => embedding && Uint8Array.from(embedding);
 
+const isClear = ({ kind }) => kind === "clear";
+
 const positionOf = ({ epoch }, { seq, call }) => ({ epoch, seq, call });
 
-/** The expected contents of a namespace: the entries that readers sent, in the order of the first page with them. */
-class Model {
-	/** Entries by call. */
+/** A namespace. It must contain what readers sent, in the order of the first page with an entry. */
+class Fixture {
+	#store;
+	#readers = {};
+	/** Entries by call, and calls by `seq`. */
 	sent = new Map();
-	/** Calls by `seq`. */
 	calls = [undefined];
-	epochs = new Set();
-	/** The `seq` of the newest clear, and of the newest forget of each id. */
-	cleared = 1;
+	/** All epochs, the newest last, and how many there must be. */
+	epochs = [];
+	expectedEpochs = 1;
+	/** The `seq` of the oldest entry that must be there, and of the newest forget of each id. */
+	first = 1;
 	#forgotten = new Map();
 
-	/** Checks the page of an `append` of entries, or of a `read`, which has none. */
+	/** `store` has the parameters of `conformance`, and all `handles` that are open. */
+	constructor(store, namespace = `conformance ${randomUUID()}`) {
+		this.#store = store;
+		this.namespace = namespace;
+	}
+
+	/** Returns the fixture of another namespace of the store. */
+	in(namespace) {
+		return new Fixture(this.#store, namespace);
+	}
+
+	async open() {
+		const store = await this.#store.open({ namespace: this.namespace });
+		this.#store.handles.push(store);
+		return store;
+	}
+
+	/** Returns the reader of a name, with a handle of its own. */
+	async reader(name) {
+		this.#readers[name] ??= new Reader(await this.open(), this);
+		return this.#readers[name];
+	}
+
+	/** Returns readers, two on each handle. */
+	async readers(count) {
+		const readers = [];
+		while (readers.length < count) {
+			const store = await this.open();
+			readers.push(new Reader(store, this), new Reader(store, this));
+		}
+		return readers;
+	}
+
+	/**
+	 * Runs steps, each of which names a reader and what it appends, with changed options; without entries it reads.
+	 * After each, the namespace must be complete.
+	 */
+	async run(steps) {
+		for (const [name, entries, changes] of steps) {
+			const reader = await this.reader(name);
+			await (entries ? reader.append(entries, changes) : reader.read(changes));
+			await this.complete();
+		}
+	}
+
+	/** Returns the entries as others see them. */
+	async entries() {
+		const { store } = await this.reader("observer");
+		const reader = new Reader(store, this);
+		await reader.read();
+		return reader.entries;
+	}
+
+	/** Fails unless all is there that was sent, and not deleted. */
+	async complete() {
+		const entries = await this.entries();
+		assert.deepEqual(callsOf(entries), this.calls.slice(this.first), "calls");
+		assert.equal(this.calls.length - 1, this.sent.size, "number of entries");
+		assert.equal(this.epochs.length, this.expectedEpochs, "number of epochs");
+	}
+
+	/** Checks the contents of a page of an `append` of entries, or of a `read`, which has none. */
 	check({ epoch, first, entries }, appended) {
-		// Another history.
-		if (!this.epochs.has(epoch)) this.calls = [undefined];
-		this.epochs.add(epoch);
+		if (epoch !== this.epochs.at(-1)) {
+			assert.ok(!this.epochs.includes(epoch), "an earlier epoch");
+			this.epochs.push(epoch);
+			this.calls = [undefined];
+		}
 		for (const { seq, kind, call, id } of entries) {
 			this.calls[seq] ??= call;
 			assert.equal(call, this.calls[seq], `call of entry ${seq}`);
 			const sent = this.sent.get(call) ?? { kind, id };
 			assert.deepEqual([kind, id], [sent.kind, sent.id ?? null], `kind and id of entry ${seq}`);
-			if (kind === "clear") this.cleared = Math.max(seq, this.cleared);
+			if (kind === "clear") this.first = Math.max(seq, this.first);
 			if (kind === "forget") this.#forgotten.set(id, seq);
 		}
 		for (const entry of entries) this.#checkEmbedding(entry, appended);
 		// A page of `append` may be older than its entries.
-		if (appended.length === 0) assert.ok(first >= this.cleared, "entries before a clear");
+		if (appended.length === 0) assert.ok(first >= this.first, "deleted entries");
 	}
 
 	#checkEmbedding({ seq, kind, call, id, embedding }, appended) {
 		const sent = this.sent.get(call);
-		if (kind !== "add" || sent === undefined) return;
-		const isErased = this.#forgotten.get(id) > seq;
-		if (embedding !== null) {
+		const isErased = kind !== "add" || this.#forgotten.get(id) > seq;
+		if (sent && (embedding !== null || !(isErased || appended.includes(sent))))
 			assert.deepEqual(bytesOf(embedding), bytesOf(sent.embedding), `embedding of entry ${seq}`);
-			assert.ok(!isErased || appended.length > 0, `entry ${seq} is forgotten`);
-		} else assert.ok(isErased || appended.includes(sent), `entry ${seq} has no embedding`);
-	}
-}
-
-/** The handles of one check, on a namespace of its own. */
-class Fixture {
-	#open;
-	#age;
-	#handles = [];
-	#models = new Map();
-	namespace = `conformance ${randomUUID()}`;
-
-	constructor(open, age) {
-		this.#open = open;
-		this.#age = age;
-	}
-
-	async open(namespace = this.namespace) {
-		const store = await this.#open({ namespace });
-		this.#handles.push(store);
-		return store;
-	}
-
-	/** Returns a number of handles. */
-	async handles(count) {
-		const handles = [];
-		while (handles.length < count) handles.push(await this.open());
-		return handles;
-	}
-
-	/** Returns a reader with a handle of its own. Readers of a namespace share a model. */
-	async reader(namespace = this.namespace) {
-		if (!this.#models.has(namespace)) this.#models.set(namespace, new Model());
-		return new Reader(await this.open(namespace), this.#models.get(namespace));
-	}
-
-	/** Returns the entries as a new process sees them. */
-	async entries(namespace) {
-		const reader = await this.reader(namespace);
-		await reader.read();
-		return reader.entries;
-	}
-
-	/** Returns these entries. Fails unless they are all those sent since the last clear. */
-	async complete(namespace) {
-		const entries = await this.entries(namespace);
-		const { calls, cleared, sent, epochs } = this.#models.get(namespace ?? this.namespace);
-		assert.deepEqual(callsOf(entries), calls.slice(cleared), "calls");
-		assert.equal(calls.length - 1, sent.size, "number of entries");
-		assert.equal(epochs.size, 1, "number of epochs");
-		return entries;
+		if (kind !== "add" || (isErased && appended.length === 0))
+			assert.equal(embedding, null, `embedding of entry ${seq}, a ${kind} or forgotten`);
 	}
 
 	async age(ms) {
-		await this.#age(this.namespace, ms);
-	}
-
-	async close() {
-		await Promise.all(this.#handles.map((store) => store.close()));
+		await this.#store.age(this.namespace, ms);
 	}
 }
 
 /** Follows a store as a scorer does, and checks every page. */
 class Reader {
-	#model;
+	#fixture;
 	/** The position of the last entry read. */
 	after = null;
 	/** All entries since the last reset. */
 	entries = [];
 
-	constructor(store, model = new Model()) {
+	constructor(store, fixture = new Fixture()) {
 		this.store = store;
-		this.#model = model;
+		this.#fixture = fixture;
 	}
 
 	/** Appends entries, then reads to the newest one. Returns the page of `append`. */
-	async append(entries, { keepFrom = null, limit = 1000 } = {}) {
-		const { sent } = this.#model;
+	async append(entries, { keepFrom = null, ...changes } = {}) {
+		const { sent } = this.#fixture;
 		const added = entries.filter(({ call }) => !sent.has(call));
 		for (const entry of added) sent.set(entry.call, entry);
-		const call = options({ after: this.after, limit, keepFrom });
-		const page = await this.store.append(entries, call);
-		this.#take(page, limit, entries);
-		if (!this.#isAt(page)) await this.read({ limit });
+		const send = (call) => this.store.append(entries, { ...call, keepFrom });
+		const page = await this.#follow(send, changes, entries);
 		// Entries before a clear may never have been seen.
-		const calls = callsOf(added.slice(Math.max(0, added.findLastIndex(isClear))));
-		const start = this.#model.calls.indexOf(calls[0]);
-		assert.deepEqual(this.#model.calls.slice(start, start + calls.length), calls, "the new calls");
+		const kept = added.slice(Math.max(0, added.findLastIndex(isClear)));
+		const { calls } = this.#fixture;
+		const start = calls.indexOf(kept[0]?.call);
+		const end = start + kept.length;
+		assert.deepEqual(calls.slice(start, end), callsOf(kept), "the new calls");
+		assert.ok(page.head >= end - 1, "head before the new entries");
 		return page;
 	}
 
-	/** Reads to the newest entry. Returns the pages. */
-	async read({ limit = 1000 } = {}) {
-		const pages = [];
-		do {
-			pages.push(await this.store.read(options({ after: this.after, limit })));
-			this.#take(pages.at(-1), limit, []);
-		} while (!this.#isAt(pages.at(-1)));
-		return pages;
+	/** Reads to the newest entry. */
+	async read(changes) {
+		await this.#follow((call) => this.store.read(call), changes, []);
 	}
 
-	get calls() {
-		return callsOf(this.entries);
-	}
-
-	#isAt({ head }) {
-		return (this.after?.seq ?? 0) === head;
-	}
-
-	#take(page, limit, appended) {
-		checkAfter(page, this.after, limit);
-		this.#model.check(page, appended);
-		if (page.reset) {
-			this.entries = [];
-			this.after = null;
-		}
+	/** Makes a call, by default from the last entry, then reads to the newest one. Returns the page of the call. */
+	async #follow(send, { after, ...changes } = {}, appended) {
+		// The store must take a new epoch, because in the newest one it has another entry there.
+		if (after && !after.epoch) this.#fixture.expectedEpochs += 1;
+		const call = options({ after: after ? { ...this.after, ...after } : this.after, ...changes });
+		const page = await send(call);
+		this.#check(page, call);
+		this.#fixture.check(page, appended);
+		if (page.reset) this.entries = [];
 		this.entries.push(...page.entries);
-		checkOrder(this.entries);
-		const last = page.entries.at(-1);
-		if (last) this.after = positionOf(page, last);
+		const last = this.entries.at(-1);
+		this.after = last ? positionOf(page, last) : null;
+		if ((last?.seq ?? 0) < page.head) await this.read({ limit: call.limit });
+		return page;
 	}
-}
 
-/** Checks every page as a scorer does, and that it continues after a position. */
-function checkAfter(page, after, limit) {
-	assert.doesNotThrow(() => packPage(checkPage(page, HEADER), new Map()));
-	const { epoch, head, first, reset, entries } = page;
-	assert.match(epoch, UUID, "epoch");
-	assert.ok(first <= head + 1, `first: ${first}`);
-	if (after === null) assert.ok(reset, "reset without a position");
-	else if (epoch === after.epoch && after.seq >= first) assert.ok(!reset, "reset for no reason");
-	for (const { kind, embedding } of entries)
-		assert.ok(kind === "add" || embedding === null, `embedding of a ${kind}`);
-	assert.ok(entries.length <= limit, `${entries.length} entries of ${limit}`);
-	const last = entries.at(-1)?.seq ?? (reset ? 0 : after.seq);
-	if (entries.length < limit) assert.equal(last, head, "the newest entry");
-	assert.ok(last <= head, "entries beyond head");
-	if (reset && entries.length > 0) assert.equal(entries[0].seq, first, "first");
-	if (reset) return;
-	assert.equal(epoch, after.epoch, "epoch without reset");
-	if (entries.length > 0) assert.equal(entries[0].seq, after.seq + 1, "seq after the position");
-}
-
-function checkOrder(entries) {
-	for (let i = 1; i < entries.length; i++) {
-		assert.equal(entries[i].seq, entries[i - 1].seq + 1, "seq without gaps");
-		assert.ok(entries[i].at >= entries[i - 1].at, "at goes back");
-	}
-}
-
-/**
- * A rule in steps, each of which names a reader and what it appends, with changed options; without entries it reads.
- * After each, all that was sent must be there.
- */
-function inSteps(steps) {
-	return async ({ fixture, ...readers }) => {
-		for (const [name, entries, changes] of steps()) {
-			readers[name] ??= await fixture.reader();
-			await (entries ? readers[name].append(entries, changes) : readers[name].read());
-			await fixture.complete();
+	/** Checks a page as a scorer does, and that it continues after a position. */
+	#check(page, { after, limit }) {
+		assert.doesNotThrow(() => packPage(checkPage(page, HEADER), new Map()));
+		const { epoch, head, first, reset, entries } = page;
+		assert.match(epoch, UUID, "epoch");
+		assert.ok(first <= Math.max(head, 1), `first: ${first}`);
+		if (after === null) assert.ok(reset, "reset without a position");
+		else if (!reset) assert.equal(epoch, after.epoch, "epoch without reset");
+		else assert.ok(epoch !== after.epoch || after.seq < first, "reset for no reason");
+		assert.ok(entries.length <= limit, `${entries.length} entries of ${limit}`);
+		let last = reset ? { seq: first - 1, at: 0 } : this.entries.at(-1);
+		for (const entry of entries) {
+			assert.equal(entry.seq, last.seq + 1, "seq without gaps");
+			assert.ok(entry.at >= last.at, "at goes back");
+			last = entry;
 		}
-	};
+		assert.ok(last.seq <= head, "entries beyond head");
+		if (entries.length < limit) assert.equal(last.seq, head, "the newest entry");
+	}
 }
 
-module.exports = {
-	EMBEDDING_BYTES,
-	HEADER,
-	METHODS,
-	Reader,
-	Fixture,
-	add,
-	adds,
-	bytes,
-	bytesOf,
-	callsOf,
-	clear,
-	forget,
-	inSteps,
-	options,
-	positionOf,
-};
+module.exports = { Fixture, HEADER, METHODS, Reader, bytesOf, options, positionOf };

@@ -16,13 +16,13 @@ exports.conformance = function conformance(open, { age } = {}) {
 	return Object.entries(rules).map(([name, rule]) => ({
 		name,
 		async run() {
-			const fixture = new Fixture(open, age);
+			const handles = [];
+			const fixture = new Fixture({ open, age, handles });
 			try {
-				const [one, other] = [await fixture.reader(), await fixture.reader()];
-				const roles = { reader: one, writer: one, behind: other, store: one.store };
-				await rule({ fixture, one, other, ...roles });
+				const steps = await rule({ fixture, store: await fixture.open() });
+				await fixture.run(steps ?? []);
 			} finally {
-				await fixture.close();
+				await Promise.all(handles.map((store) => store.close()));
 			}
 		},
 	}));

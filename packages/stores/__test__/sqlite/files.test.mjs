@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ScoringError } from "@knowledgepulse/scoring";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import { adds, options, Reader } from "../../conformance/fixture.js";
+import { options, Reader } from "../../conformance/fixture.js";
+import { adds } from "../../conformance/samples.js";
 import { openFile } from "../../sqlite/file.js";
 import { change, temporaryFile } from "./files.mjs";
 

@@ -8,7 +8,8 @@ import { Worker } from "node:worker_threads";
 import * as imported from "@knowledgepulse/scoring-stores/sqlite";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { valueFrom } from "../../../../__test__/support/child.mjs";
-import { adds, clear, forget, options, Reader } from "../../conformance/fixture.js";
+import { options, Reader } from "../../conformance/fixture.js";
+import { adds, clear, forget } from "../../conformance/samples.js";
 import { change, temporaryFile } from "./files.mjs";
 
 const { SqliteStore } = imported;
