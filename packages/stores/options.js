@@ -1,13 +1,27 @@
-/** The check of an option that all stores have. */
-const { check } = require("@knowledgepulse/scoring/internal/options");
+/** The options that all stores have. */
+const { kinds, readOptions } = require("@knowledgepulse/scoring/internal/options");
 
 /** The maximum length of a namespace: an index key of PostgreSQL has at most 2,700 bytes. */
 const LONGEST = 200;
 
 /** NUL is refused, because SQLite's binding cuts text there, and PostgreSQL does not support it. */
-exports.checkNamespace = function checkNamespace(value) {
+function isNamespace(value) {
 	const isText = typeof value === "string" && value.isWellFormed() && !value.includes("\0");
-	const fits = isText && value.length >= 1 && value.length <= LONGEST;
-	const expected = `a string of 1 to ${LONGEST} characters without NUL or lone surrogates`;
-	check(fits, "namespace", expected, value);
+	return isText && value.length >= 1 && value.length <= LONGEST;
+}
+
+const SHARED = {
+	namespace: {
+		fits: isNamespace,
+		expected: `a string of 1 to ${LONGEST} characters without NUL or lone surrogates`,
+	},
+	durable: kinds.flag,
 };
+
+/** Returns checked options with defaults. `known` has the kinds of the store's own and of these. */
+function readStoreOptions(options, known) {
+	const { namespace = "default", durable = false, ...own } = readOptions(options, known);
+	return { ...own, namespace, durable };
+}
+
+module.exports = { SHARED, readStoreOptions };

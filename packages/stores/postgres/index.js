@@ -1,14 +1,9 @@
 /** A store on PostgreSQL: rows in a table, changed by functions that hold the lock of their namespace. */
 const { ScoringError } = require("@knowledgepulse/scoring");
-const {
-	check,
-	checkBoolean,
-	checkOptions,
-	invalidOption,
-} = require("@knowledgepulse/scoring/internal/options");
+const { invalidOption, kinds, readOptions } = require("@knowledgepulse/scoring/internal/options");
 const { guard, withClient } = require("./client.js");
 const { isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
-const { checkNamespace } = require("../options.js");
+const { SHARED, readStoreOptions } = require("../options.js");
 const { call, toPage, writeEntries } = require("./wire.js");
 
 /** How long a statement waits for the lock of its namespace. */
@@ -22,26 +17,15 @@ const LACKING =
 /** Raised by the functions of the store. */
 const MISMATCH = "KP001";
 
-/** Returns the options with their defaults. */
-function readOptions(given) {
-	checkOptions(given, ["pool", "connectionString", "namespace", "durable", "migrate"]);
-	const { pool, connectionString } = given;
-	const { namespace = "default", durable = false, migrate = false } = given;
-	if ((pool === undefined) === (connectionString === undefined))
-		throw invalidOption(
-			"pool",
-			"either pool or connectionString",
-			pool === undefined ? "neither" : "both",
-		);
-	const isPool = ["connect", "on", "off"].every((name) => typeof pool?.[name] === "function");
-	check(pool === undefined || isPool, "pool", "a pool of pg", pool);
-	const isText = connectionString === undefined || typeof connectionString === "string";
-	check(isText, "connectionString", "a string", connectionString);
-	checkNamespace(namespace);
-	checkBoolean("durable", durable);
-	checkBoolean("migrate", migrate);
-	return { pool, connectionString, namespace, durable, migrate };
-}
+const OPTIONS = {
+	pool: {
+		fits: (pool) => ["connect", "on", "off"].every((name) => typeof pool?.[name] === "function"),
+		expected: "a pool of pg",
+	},
+	connectionString: kinds.text,
+	...SHARED,
+	migrate: kinds.flag,
+};
 
 function makePool(connectionString) {
 	let pg;
@@ -72,8 +56,12 @@ exports.PostgresStore = class PostgresStore {
 	#closing;
 
 	constructor(options) {
-		this.#options = readOptions(options);
+		this.#options = readStoreOptions(options, OPTIONS);
 		const { pool, connectionString } = this.#options;
+		if ((pool === undefined) === (connectionString === undefined)) {
+			const found = pool === undefined ? "neither" : "both";
+			throw invalidOption("pool", "either pool or connectionString", found);
+		}
 		this.#pool = pool ?? makePool(connectionString);
 		this.#unguard = guard(this.#pool);
 	}
@@ -92,8 +80,8 @@ exports.PostgresStore = class PostgresStore {
 	}
 
 	async migrate(options = {}) {
-		checkOptions(options, ["signal"]);
-		return this.#track(() => migrate(this.#pool, options.signal));
+		const { signal } = readOptions(options, { signal: kinds.signal });
+		return this.#track(() => migrate(this.#pool, signal));
 	}
 
 	close() {

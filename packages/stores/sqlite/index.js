@@ -2,30 +2,21 @@
 const { join, resolve } = require("node:path");
 const { Worker } = require("node:worker_threads");
 const { ScoringError } = require("@knowledgepulse/scoring");
-const { check, checkBoolean, checkOptions } = require("@knowledgepulse/scoring/internal/options");
 const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
 const { pack, unpack } = require("../entries.js");
-const { checkNamespace } = require("../options.js");
+const { SHARED, readStoreOptions } = require("../options.js");
 
 const SQLITE = "@photostructure/sqlite";
 
-/** `:memory:` would be a store that nothing shares, and one letter before `://` is a Windows drive. */
-const isPath = (value) =>
-	typeof value === "string" &&
-	value !== "" &&
-	value !== ":memory:" &&
-	!value.includes("\0") &&
-	!/\w\w:\/\//.test(value);
-
-/** Returns checked options, with an absolute path and defaults. */
-function readOptions(options) {
-	checkOptions(options, ["path", "namespace", "durable"]);
-	const { path, namespace = "default", durable = false } = options;
-	check(isPath(path), "path", "the path of a file", path);
-	checkNamespace(namespace);
-	checkBoolean("durable", durable);
-	return { path: resolve(path), namespace, durable };
-}
+const OPTIONS = {
+	path: {
+		/** `:memory:` would be a store that nothing shares, and one letter before `://` is a Windows drive. */
+		fits: (value) => typeof value === "string" && !/^(:memory:)?$|\0|\w\w:\/\//.test(value),
+		expected: "the path of a file",
+		isRequired: true,
+	},
+	...SHARED,
+};
 
 /** Throws an error that says what to install. The thread loads the module. */
 function checkInstalled() {
@@ -48,7 +39,8 @@ class SqliteStore {
 	#closing = null;
 
 	constructor(options) {
-		this.#options = readOptions(options);
+		const given = readStoreOptions(options, OPTIONS);
+		this.#options = { ...given, path: resolve(given.path) };
 		checkInstalled();
 	}
 
