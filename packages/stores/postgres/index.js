@@ -4,7 +4,7 @@ const { invalidOption, kinds, readOptions } = require("@knowledgepulse/scoring/i
 const { guard, withClient } = require("./client.js");
 const { isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
 const { SHARED, readStoreOptions } = require("../options.js");
-const { call, toPage, writeEntries } = require("./wire.js");
+const { callFunction, toPage, writeEntries } = require("./wire.js");
 
 /** How long a statement waits for the lock of its namespace. */
 const LOCK_TIMEOUT_MS = 5000;
@@ -72,8 +72,7 @@ exports.PostgresStore = class PostgresStore {
 
 	async read(options) {
 		return this.#track(async () => {
-			const parameters = [...this.#place(options), options.limit];
-			const rows = await this.#call(options.signal, "kp_novelty_read_v1", parameters);
+			const rows = await this.#call("kp_novelty_read_v1", options);
 			// No rows: the namespace or a new epoch must be created.
 			return rows.length > 0 ? toPage(rows) : this.#append([], { ...options, keepFrom: null });
 		});
@@ -94,16 +93,9 @@ exports.PostgresStore = class PostgresStore {
 	}
 
 	async #append(entries, options) {
-		const { limit, keepFrom, signal } = options;
-		const parameters = [
-			...this.#place(options),
-			limit,
-			keepFrom,
-			this.#options.durable,
-			LOCK_TIMEOUT_MS,
-			...writeEntries(entries),
-		];
-		return toPage(await this.#call(signal, "kp_novelty_append_v1", parameters));
+		const { durable } = this.#options;
+		const more = [options.keepFrom, durable, LOCK_TIMEOUT_MS, ...writeEntries(entries)];
+		return toPage(await this.#call("kp_novelty_append_v1", options, more));
 	}
 
 	/** Makes `close` wait for a call. */
@@ -111,44 +103,33 @@ exports.PostgresStore = class PostgresStore {
 		if (this.#closing) throw new ScoringError("the store is closed", { code: "CLOSED" });
 		const call = work();
 		this.#calls.add(call);
-		try {
-			return await call;
-		} finally {
-			this.#calls.delete(call);
-		}
-	}
-
-	/** Returns the first parameters of every function: namespace, header and position. */
-	#place({ header: { model, maxElements, ttlMs }, after }) {
-		const { epoch = null, seq = null, call = null } = after ?? {};
-		return [this.#options.namespace, model, maxElements, ttlMs, epoch, seq, call];
+		return call.finally(() => this.#calls.delete(call));
 	}
 
 	/** Calls a function of the database; first applies missing migrations if `migrate` allows it. */
-	async #call(signal, name, parameters) {
-		const run = () => withClient(this.#pool, signal, (client) => call(client, name, parameters));
+	async #call(name, { header, after, limit, signal }, more = []) {
+		const { namespace } = this.#options;
+		const { model, maxElements, ttlMs } = header;
+		const { epoch = null, seq = null, call = null } = after ?? {};
+		const place = [namespace, model, maxElements, ttlMs, epoch, seq, call, limit];
+		const run = () =>
+			withClient(this.#pool, signal, (client) => callFunction(client, name, [...place, ...more]));
 		try {
-			try {
-				return await run();
-			} catch (error) {
+			return await run().catch(async (error) => {
 				if (!UNDEFINED.includes(error?.code)) throw error;
 				if (this.#options.migrate) await migrate(this.#pool, signal);
 				else if (await isOlder(this.#pool, signal)) throw mismatch(LACKING);
-				return await run();
-			}
+				return run();
+			});
 		} catch (error) {
-			throw this.#toError(error);
+			if (error?.code === MISMATCH) throw mismatch(error.message);
+			if (error?.code === UNIQUE_VIOLATION && error.table === "kp_novelty_entries")
+				throw new ScoringError(
+					`namespace "${namespace}" has entries beyond its head: ${error.message}`,
+					{ code: "INVALID_STORE", cause: error },
+				);
+			throw error;
 		}
-	}
-
-	#toError(error) {
-		if (error?.code === MISMATCH) return mismatch(error.message);
-		if (error?.code === UNIQUE_VIOLATION && error.table === "kp_novelty_entries")
-			return new ScoringError(
-				`namespace "${this.#options.namespace}" has entries beyond its head: ${error.message}`,
-				{ code: "INVALID_STORE", cause: error },
-			);
-		return error;
 	}
 };
 

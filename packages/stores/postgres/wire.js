@@ -5,19 +5,17 @@
 
 const { unpack } = require("../entries.js");
 
-/** Signature, flags, and the length of the header extension. */
+/** Signature, flags, and the length of the header extension, before the first row. */
 const HEADER_BYTES = 19;
-const COUNT_BYTES = 2;
-const LENGTH_BYTES = 4;
 
 /** Returns the columns of a row: a Buffer for each, or null. */
 function readRow(bytes, start) {
 	const columns = [];
-	let end = start + COUNT_BYTES;
+	let end = start + 2;
 	// -1 after the last row.
 	for (let count = bytes.readInt16BE(start); count > 0; count--) {
 		const length = bytes.readInt32BE(end);
-		end += LENGTH_BYTES;
+		end += 4;
 		// -1 for null.
 		columns.push(length < 0 ? null : bytes.subarray(end, end + length));
 		end += Math.max(length, 0);
@@ -36,32 +34,23 @@ function literal(client, value) {
 }
 
 /** Calls a function in the database. Returns its rows, as {@link readColumns} reads them. */
-function call(client, name, parameters) {
+async function callFunction(client, name, parameters) {
 	const values = parameters.map((value) => literal(client, value)).join(", ");
 	const text = `COPY (SELECT * FROM ${name}(${values})) TO STDOUT (FORMAT binary)`;
-	const rows = [];
-	let start = HEADER_BYTES;
-	let failure;
-	return new Promise((resolve, reject) => {
+	const chunks = [];
+	await new Promise((resolve, reject) => {
 		// A query object of `pg`.
 		client.query({
 			submit: (connection) => connection.query(text),
-			// Called for each row and for the end, so that rows are read while the next ones arrive.
-			handleCopyData({ chunk }) {
-				try {
-					// A copy, because the client reuses its memory.
-					const columns = readRow(Buffer.from(chunk), start);
-					if (columns.length > 0) rows.push(readColumns(columns));
-				} catch (error) {
-					failure ??= { error };
-				}
-				start = 0;
-			},
+			// Called for each row and for the end. Copies them, because the client reuses its memory.
+			handleCopyData: ({ chunk }) => chunks.push(Buffer.from(chunk)),
 			handleCommandComplete() {},
-			handleReadyForQuery: () => (failure ? reject(failure.error) : resolve(rows)),
+			handleReadyForQuery: resolve,
 			handleError: reject,
 		});
 	});
+	const rows = chunks.map((chunk, index) => readRow(chunk, index === 0 ? HEADER_BYTES : 0));
+	return rows.filter(({ length }) => length > 0).map(readColumns);
 }
 
 /**
@@ -102,4 +91,4 @@ function toPage([{ epoch, head, first, reset, ...header }, ...entries]) {
 	return { header, epoch, head, first, reset, entries: entries.flat() };
 }
 
-module.exports = { call, toPage, writeEntries };
+module.exports = { callFunction, toPage, writeEntries };
