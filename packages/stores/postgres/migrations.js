@@ -4,39 +4,25 @@ const { join } = require("node:path");
 const { ScoringError } = require("@knowledgepulse/scoring");
 const { withClient } = require("./client.js");
 
-/** The file of each migration, numbered from 1. */
+/** The file of each migration, numbered from 1, which fails without changes if it was applied before. */
 const MIGRATIONS = ["1-store.sql"];
+
+/** Also taken by each migration. */
+const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('kp_novelty_migrations', 7220))";
 
 const mismatch = (message) => new ScoringError(message, { code: "STORE_MISMATCH" });
 
-const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('kp_novelty_migrations', 7220));\n";
+const sqlOf = (file) => readFileSync(join(__dirname, "migrations", file), "utf8");
 
-const BOOK = `CREATE TABLE IF NOT EXISTS kp_novelty_migrations (
-	version integer PRIMARY KEY,
-	applied_at timestamptz NOT NULL DEFAULT now()
-);
-`;
-
-/** Returns the SQL of a migration, which fails without changes if it was applied before. */
-function sqlOf(file, index) {
-	const version = index + 1;
-	return `-- Migration ${version} of @knowledgepulse/scoring-stores. To be run in one transaction.
-${LOCK}${BOOK}INSERT INTO kp_novelty_migrations (version) VALUES (${version});
-
-${readFileSync(join(__dirname, "migrations", file), "utf8")}`;
-}
-
-function migrationSql() {
-	return MIGRATIONS.map(sqlOf).join("\n");
-}
+const migrationSql = () => MIGRATIONS.map(sqlOf).join("\n");
 
 /** Returns the number of the newest migration that the database has. Throws if it has newer ones. */
 async function newest(client) {
 	// Not to_regclass, which may have cached the absence of the table before the lock.
 	const book = `SELECT FROM pg_class WHERE relname = 'kp_novelty_migrations' AND pg_table_is_visible(oid)`;
 	if ((await client.query(book)).rows.length === 0) return 0;
-	const found = await client.query("SELECT version FROM kp_novelty_migrations");
-	const version = Math.max(0, ...found.rows.map(({ version }) => Number(version)));
+	const found = await client.query("SELECT max(version) AS version FROM kp_novelty_migrations");
+	const version = Number(found.rows[0].version);
 	if (version > MIGRATIONS.length)
 		throw mismatch(
 			`the database has migration ${version} of @knowledgepulse/scoring-stores, this version knows ${MIGRATIONS.length}: update the package`,
@@ -51,7 +37,7 @@ function migrate(pool, signal) {
 			// On an error the connection is closed, which ends the transaction.
 			await client.query("BEGIN");
 			await client.query(LOCK);
-			if ((await newest(client)) <= index) await client.query(sqlOf(file, index));
+			if ((await newest(client)) <= index) await client.query(sqlOf(file));
 			await client.query("COMMIT");
 		}
 	});

@@ -1,3 +1,11 @@
+-- Migration 1 of @knowledgepulse/scoring-stores. To be run in one transaction.
+SELECT pg_advisory_xact_lock(hashtextextended('kp_novelty_migrations', 7220));
+CREATE TABLE IF NOT EXISTS kp_novelty_migrations (
+	version integer PRIMARY KEY,
+	applied_at timestamptz NOT NULL DEFAULT now()
+);
+INSERT INTO kp_novelty_migrations (version) VALUES (1);
+
 -- The store. One row of kp_novelty_head for each namespace, one row of kp_novelty_entries for each entry.
 --
 -- All changes go through the functions, each in one statement. They have no state outside their transaction, so
