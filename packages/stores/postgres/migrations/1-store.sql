@@ -6,15 +6,11 @@ CREATE TABLE IF NOT EXISTS kp_novelty_migrations (
 );
 INSERT INTO kp_novelty_migrations (version) VALUES (1);
 
--- The store. One row of kp_novelty_head for each namespace, one row of kp_novelty_entries for each entry.
---
--- All changes go through the functions, each in one statement. They have no state outside their transaction, so
--- connections may be pooled. Names of functions contain a version, so that a process finds the version that it knows,
--- or none.
---
--- Connections keep plans that were made while a table was empty, when every plan was good. So sequential scans are
--- off, and only the primary key begins with the namespace.
-
+-- One row of kp_novelty_head for each namespace, one row of kp_novelty_entries for each entry. All changes go through
+-- the functions, each in one statement, without state outside their transaction, so that connections may be pooled.
+-- Names of functions contain a version, so that a process finds the version that it knows, or none. Connections keep
+-- plans that were made while a table was empty, when every plan was good. So sequential scans are off, and only the
+-- primary key begins with the namespace.
 CREATE TABLE kp_novelty_head (
 	namespace text COLLATE "C" PRIMARY KEY,
 	-- Changes whenever the history changes.
