@@ -13,8 +13,8 @@ const codeOf = (error) => (error?.errcode ?? 0) & 0xff;
 
 /** An error with a code of `ScoringError`. */
 class StoreError extends Error {
-	constructor(code, message, options) {
-		super(message, options);
+	constructor(code, message) {
+		super(message);
 		this.code = code;
 	}
 }
@@ -46,33 +46,27 @@ CREATE INDEX novelty_entries_id ON novelty_entries (namespace, id)
 PRAGMA application_id = ${APPLICATION};
 PRAGMA user_version = ${SCHEMA};`;
 
+const HEADER = `SELECT application_id AS application, user_version AS schema,
+	(SELECT count(*) FROM sqlite_schema) AS count FROM pragma_application_id, pragma_user_version`;
+
 /** Returns whether the file has the tables; false for a new file. Throws for the file of another application. */
 function hasTables(db) {
-	const [application] = Object.values(db.prepare("PRAGMA application_id").get());
-	const [schema] = Object.values(db.prepare("PRAGMA user_version").get());
+	// One statement, because another process may be creating them.
+	const { application, schema, count } = db.prepare(HEADER).get();
 	if (application === APPLICATION && schema === SCHEMA) return true;
 	if (application === APPLICATION)
 		throw new StoreError(
 			"STORE_MISMATCH",
 			`the store has schema ${schema}, this package knows ${SCHEMA}`,
 		);
-	const { count } = db.prepare("SELECT count(*) AS count FROM sqlite_schema").get();
 	if (application !== 0 || schema !== 0 || count > 0)
 		throw new StoreError("STORE_MISMATCH", "the file belongs to another application");
 	return false;
 }
 
-/** As `hasTables`, in a transaction, because another process may be creating them. */
-function isReady(db) {
-	db.exec("BEGIN");
-	const isReady = hasTables(db);
-	db.exec("COMMIT");
-	return isReady;
-}
-
 /** Creates the tables in a new file, and configures the connection. */
 function setUp(db) {
-	const isNew = !isReady(db);
+	const isNew = !hasTables(db);
 	if (isNew) db.exec("PRAGMA page_size = 8192");
 	// In write-ahead mode, readers and the writer do not wait for one another.
 	const { journal_mode } = db.prepare("PRAGMA journal_mode = WAL").get();
@@ -81,8 +75,7 @@ function setUp(db) {
 	// Forgotten data is overwritten. Checkpoints wait for the disk, so they are rare and write up to 32 MB.
 	db.exec("PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 4000");
 	// On macOS, syncing would otherwise leave the last writes in the drive's cache. No effect elsewhere.
-	db.exec("PRAGMA fullfsync = ON");
-	db.exec(`PRAGMA journal_size_limit = ${64 << 20}`);
+	db.exec(`PRAGMA fullfsync = ON; PRAGMA journal_size_limit = ${64 << 20}`);
 	if (!isNew) return;
 	db.exec("BEGIN IMMEDIATE");
 	// Another process may have been first.
@@ -103,15 +96,17 @@ function openFile(path) {
 	return db;
 }
 
-/** Returns an error's code and message for the caller. */
+/** Returns the code, message and cause of an error for the caller. */
 function describe(path, error) {
-	if (error instanceof StoreError) return error;
-	const code = [CODES.CORRUPT, CODES.NOTADB].includes(codeOf(error))
-		? "INVALID_STORE"
-		: "STORE_UNAVAILABLE";
+	const { code, message, errcode, sqliteCodeName } = error;
+	if (error instanceof StoreError) return { code, message };
+	const isDamaged = [CODES.CORRUPT, CODES.NOTADB].includes(codeOf(error));
 	const isFolderMissing = codeOf(error) === CODES.CANTOPEN && !existsSync(dirname(path));
-	const hint = isFolderMissing ? `: there is no folder ${dirname(path)}` : "";
-	return new StoreError(code, `${error.message}${hint}`, { cause: error });
+	return {
+		code: isDamaged ? "INVALID_STORE" : "STORE_UNAVAILABLE",
+		message: message + (isFolderMissing ? `: there is no folder ${dirname(path)}` : ""),
+		cause: { message, errcode, code: sqliteCodeName },
+	};
 }
 
 module.exports = { CODES, StoreError, codeOf, describe, openFile };

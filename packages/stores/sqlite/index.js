@@ -2,7 +2,7 @@
 const { join, resolve } = require("node:path");
 const { Worker } = require("node:worker_threads");
 const { ScoringError } = require("@knowledgepulse/scoring");
-const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
+const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { pack, unpack } = require("../entries.js");
 const { SHARED, readStoreOptions } = require("../options.js");
 
@@ -60,13 +60,12 @@ class SqliteStore {
 
 	async #call(request, signal) {
 		signal.throwIfAborted();
-		if (this.#closing) throw this.#error("CLOSED", "the store is closed");
+		if (this.#closing) throw this.#closed();
 		this.#worker ??= this.#start();
 		const worker = this.#worker;
 		const number = ++this.#made;
 		// Tells the thread to stop; it cannot read messages while it waits for the lock.
 		const stop = new Int32Array(new SharedArrayBuffer(4));
-		const release = onAbort(signal, () => end(stop));
 		const answered = new Promise((resolve, reject) => {
 			this.#calls.set(number, { resolve, reject, stop });
 		});
@@ -74,9 +73,12 @@ class SqliteStore {
 		try {
 			const transfer = request.bytes ? [request.bytes.buffer] : [];
 			worker.postMessage({ number, stop, ...request }, transfer);
-			return await until(signal, answered);
+			const { page, error } = await until(signal, answered);
+			if (error) throw this.#error(error.code, error.message, error.cause);
+			const { json, bytes, ...rest } = page;
+			return { ...rest, entries: unpack(json, bytes) };
 		} finally {
-			release();
+			end(stop);
 			this.#calls.delete(number);
 			// `close` waits for the thread.
 			if (this.#calls.size === 0 && !this.#closing) worker.unref();
@@ -87,13 +89,7 @@ class SqliteStore {
 		const workerData = this.#options;
 		const worker = new Worker(join(__dirname, "worker.js"), { name: "novelty store", workerData });
 		worker.unref();
-		worker.on("message", ({ number, page, error }) => {
-			const call = this.#calls.get(number);
-			if (!call) return;
-			if (error) return call.reject(this.#error(error.code, error.message, error.cause));
-			const { json, bytes, ...rest } = page;
-			call.resolve({ ...rest, entries: unpack(json, bytes) });
-		});
+		worker.on("message", ({ number, ...answer }) => this.#calls.get(number)?.resolve(answer));
 		worker.on("error", (cause) => this.#lose(worker, cause));
 		worker.on("exit", () => this.#lose(worker));
 		return worker;
@@ -103,8 +99,9 @@ class SqliteStore {
 	#lose(worker, cause) {
 		if (this.#worker !== worker) return;
 		this.#worker = null;
-		const code = this.#closing ? "CLOSED" : "STORE_UNAVAILABLE";
-		const error = this.#error(code, "its thread has ended", cause);
+		const error = this.#closing
+			? this.#closed()
+			: this.#error("STORE_UNAVAILABLE", "its thread has ended", cause);
 		for (const { reject } of this.#calls.values()) reject(error);
 	}
 
@@ -116,6 +113,10 @@ class SqliteStore {
 		worker.ref();
 		worker.postMessage(null);
 		await ended;
+	}
+
+	#closed() {
+		return this.#error("CLOSED", "the store is closed");
 	}
 
 	#error(code, message, cause) {

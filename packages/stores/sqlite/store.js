@@ -165,14 +165,8 @@ class Namespace {
 		}
 		const end = Math.min(start + limit - 1, newest);
 		const rows = this.#sql.page.all(own, head.namespace, start, end).map(readRow);
-		this.#checkComplete(rows, start, end);
+		for (let seq = start; seq <= end; seq++) if (rows[seq - start]?.seq !== seq) throw missing(seq);
 		return { ...page, reset: start === first, rows };
-	}
-
-	#checkComplete(rows, start, end) {
-		const wrong = rows.findIndex(({ seq }, place) => seq !== start + place);
-		const place = wrong < 0 ? rows.length : wrong;
-		if (start + place <= end) throw missing(start + place);
 	}
 
 	/** Applies the removals among the added entries. */

@@ -27,22 +27,21 @@ function whenUnlocked(stop, run) {
 	}
 }
 
-function answer({ stop, json, bytes, header, ...options }) {
-	const { model, maxElements, ttlMs } = header;
+/** Returns the page for a request, packed; undefined if nobody waits for it. */
+function answer({ stop, json, bytes, header: { model, maxElements, ttlMs }, ...options }) {
 	const request = {
 		...options,
 		entries: json && unpack(json, bytes),
 		// Normalised, to compare it with that of the namespace.
 		header: JSON.stringify({ model, maxElements, ttlMs }),
 	};
-	const run = () => {
+	const found = whenUnlocked(stop, () => {
 		store ??= new Namespace(openFile(path), workerData);
 		return json ? store.append(request) : store.read(request);
-	};
-	const found = whenUnlocked(stop, run);
-	if (!found) return { error: { code: "CLOSED", message: "the store is closed" } };
+	});
+	if (!found) return undefined;
 	const { rows, ...page } = found;
-	return { page: { ...page, ...pack(rows) } };
+	return { ...page, ...pack(rows) };
 }
 
 /** Closes the file. The next call opens it again, for example after a repair. */
@@ -60,22 +59,14 @@ parentPort.on("message", (request) => {
 	}
 	const { number } = request;
 	try {
-		const { page, error } = answer(request);
-		const transfer = page ? [page.bytes.buffer] : [];
-		parentPort.postMessage({ number, page, error }, transfer);
+		const page = answer(request);
+		if (page) parentPort.postMessage({ number, page }, [page.bytes.buffer]);
 	} catch (thrown) {
-		const { code, message, cause } = describe(path, thrown);
 		try {
 			close();
 		} catch {
 			// The first error says why.
 		}
-		const { errcode, sqliteCodeName } = cause ?? {};
-		const error = {
-			code,
-			message,
-			cause: cause && { message: cause.message, errcode, code: sqliteCodeName },
-		};
-		parentPort.postMessage({ number, error });
+		parentPort.postMessage({ number, error: describe(path, thrown) });
 	}
 });
