@@ -76,7 +76,7 @@ exports.rules = {
 	},
 
 	async "append is atomic, and gives all handles one order"({ fixture }) {
-		const readers = await fixture.readers(8);
+		const readers = await fixture.readers();
 		await Promise.all(
 			readers.map(async (reader, i) => {
 				for (let turn = 0; turn < 20; turn++)
@@ -87,7 +87,7 @@ exports.rules = {
 	},
 
 	async "append and read at once create a namespace and a call once"({ fixture }) {
-		const readers = await fixture.readers(8);
+		const readers = await fixture.readers();
 		const entries = adds(3);
 		await Promise.all(readers.map((reader, i) => (i % 2 ? reader.append(entries) : reader.read())));
 		await fixture.complete();

@@ -67,14 +67,10 @@ class Fixture {
 		return this.#readers[name];
 	}
 
-	/** Returns readers, two on each handle. */
-	async readers(count) {
-		const readers = [];
-		while (readers.length < count) {
-			const store = await this.open();
-			readers.push(new Reader(store, this), new Reader(store, this));
-		}
-		return readers;
+	/** Returns eight readers, two on each handle. */
+	async readers() {
+		const handles = await Promise.all(Array.from({ length: 4 }, () => this.open()));
+		return handles.flatMap((store) => [new Reader(store, this), new Reader(store, this)]);
 	}
 
 	/**

@@ -53,9 +53,7 @@ async function callFunction(client, name, parameters) {
 	return rows.filter(({ length }) => length > 0).map(readColumns);
 }
 
-/**
- * PostgreSQL has no U+0000 in text, so it is written as U+001A and 0, and U+001A as U+001A and 1.
- */
+/** PostgreSQL has no U+0000 in text, so it is written as U+001A and 0, and U+001A as U+001A and 1. */
 function writeId(id) {
 	return id?.replaceAll("\u001a", "\u001a1").replaceAll("\0", "\u001a0") ?? null;
 }
