@@ -108,8 +108,8 @@ impl Codes {
         2 * self.planes[0].len() + 3 * size_of_val(&self.steps[..])
     }
 
-    /// Writes rows, of length 1 or zero, to the first slots. Uses two threads.
-    pub fn fill(&mut self, rows: &[f32]) {
+    /// Returns the codes with rows, of length 1 or zero, in the first slots. Uses two threads.
+    pub fn filled(mut self, rows: &[f32]) -> Self {
         let row = self.row;
         let ([high, low], [most, least]) = (&mut self.planes, &mut self.missing);
         let shares = rows
@@ -134,6 +134,7 @@ impl Codes {
         };
         let (other, ()) = join(work, work);
         other.unwrap_or_else(|panic| resume_unwind(panic));
+        self
     }
 
     /// Writes a row, of length 1 or zero, to a slot.

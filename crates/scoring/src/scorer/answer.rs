@@ -13,7 +13,7 @@ use std::{
 use knowledgepulse_workers::{CancelToken, fault};
 
 use crate::{
-    cache::{Nearest, Similar, VectorCache},
+    cache::{Nearest, VectorCache},
     clock::monotonic_clock,
     embed::{Embed, Embedded},
     error::{Error, Result},
@@ -167,7 +167,7 @@ impl Call {
             }
             Work::Similar(Query { k, at_least, .. }) => {
                 let similar = cache.similar(vector, *k, *at_least, now)?;
-                let found = |Similar { nearest: Nearest { similarity, id }, age }| {
+                let found = |(Nearest { similarity, id }, age)| {
                     let added_at = since_1970.saturating_sub(age);
                     Found { id, similarity, added_at }
                 };

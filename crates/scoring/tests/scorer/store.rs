@@ -8,7 +8,7 @@ use std::{
 
 use knowledgepulse_scoring::{
     Error, Novelty, Scorer, StoreFault,
-    cache::{CacheOptions, Similar},
+    cache::CacheOptions,
     scorer::{
         Change, Found, Outcome, Page, Query, Request, ScorerOptions, SharedMemory, StoredEntry,
         Work,
@@ -224,7 +224,7 @@ fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Durati
         }
         (Act::Similar(number), Outcome::Found(found)) => {
             let expected = naive.similar(&vector(number), 3, 0.1, now);
-            let expected = expected.into_iter().map(|Similar { nearest, age }| Found {
+            let expected = expected.into_iter().map(|(nearest, age)| Found {
                 id: nearest.id,
                 similarity: nearest.similarity,
                 added_at: now - age,
