@@ -40,7 +40,7 @@ pub struct ScorerConfig {
 pub fn read_scorer_options(env: &Env, options: &Object) -> Result<ScorerConfig> {
     let mut scorer = ScorerOptions::default();
     if let Some(given) = options.get("profiles")? {
-        scorer.profiles = Arc::new(or_throw(env, profiles(Some(given)))?);
+        scorer.profiles = or_throw(env, profiles(Some(given)))?;
     }
     let cache = options.get("cache")?.map(|cache| read_bounds(&cache)).transpose()?;
     scorer.cache = cache.unwrap_or(scorer.cache);

@@ -15,17 +15,17 @@ use knowledgepulse_workers::{CancelToken, fault};
 use crate::{
     cache::{Nearest, VectorCache},
     clock::monotonic_clock,
-    embed::{Embed, Embedded},
+    embed::{Available, Embedded},
     error::{Error, Result},
     novelty::Novelty,
     score::Score,
     scorer::{
+        ScorerOptions,
         report::{Found, Outcome, Report, Times},
         statistics::Statistics,
     },
     sync::{Mutex, MutexGuard},
     trace::Trace,
-    weights::Profiles,
 };
 
 /// The work of a call.
@@ -90,9 +90,8 @@ pub(super) fn answer(reply: Reply, result: Result<Outcome>) {
 }
 
 /// The state that a scorer shares with its calls.
-#[derive(Default)]
 pub(super) struct Common {
-    pub profiles: Arc<Profiles>,
+    pub options: ScorerOptions,
     statistics: Mutex<Statistics>,
     /// Set before the lists of calls are emptied for the last time. Whoever adds a call must hold the lock of the
     /// list and check this first.
@@ -100,8 +99,9 @@ pub(super) struct Common {
 }
 
 impl Common {
-    pub fn new(profiles: Arc<Profiles>) -> Arc<Self> {
-        Arc::new(Self { profiles, ..Self::default() })
+    pub fn new(options: ScorerOptions) -> Arc<Self> {
+        let (statistics, closed) = Default::default();
+        Arc::new(Self { options, statistics, closed })
     }
 
     pub fn count<R>(&self, count: impl FnOnce(&mut Statistics) -> R) -> R {
@@ -124,20 +124,14 @@ pub(super) struct Call {
     owed: Mutex<Option<Owed>>,
     common: Arc<Common>,
     pub work: Work,
-    /// What embeds its text, or why nothing does.
-    pub embedder: Result<Arc<dyn Embed>, Arc<str>>,
+    pub embedder: Available,
     /// When it was submitted.
     since: Duration,
     pub cancel: CancelToken,
 }
 
 impl Call {
-    pub fn new(
-        common: Arc<Common>,
-        work: Work,
-        embedder: Result<Arc<dyn Embed>, Arc<str>>,
-        reply: Reply,
-    ) -> Arc<Self> {
+    pub fn new(common: Arc<Common>, work: Work, embedder: Available, reply: Reply) -> Arc<Self> {
         let (since, cancel) = (monotonic_clock(), CancelToken::default());
         let owed = Owed { common: common.clone(), since, reply: Some(reply) };
         Arc::new(Self { owed: Mutex::new(Some(owed)), common, work, embedder, since, cancel })
@@ -185,7 +179,7 @@ impl Call {
 
     /// Scores the trace of the call.
     pub fn score(&self, trace: &Trace, novelty: Novelty) -> Outcome {
-        let score = Score::of(trace, novelty, &self.common.profiles);
+        let score = Score::of(trace, novelty, &self.common.options.profiles);
         Outcome::Scored(Box::new(Report { score, text: None, times: Times::default() }))
     }
 

@@ -42,14 +42,6 @@ impl Memory {
             Self::Shared(memory) => memory.enqueue(embedded),
         }
     }
-
-    /// Returns how many vectors there are. Never waits.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Own(memory) => memory.len(),
-            Self::Shared(memory) => memory.len(),
-        }
-    }
 }
 
 /// The memory of one scorer.
@@ -115,14 +107,13 @@ impl OwnMemory {
     }
 
     /// Returns how many vectors there are; while they are being used, how many there were before.
-    fn len(&self) -> usize {
-        match self.vectors.try_lock() {
-            Ok(mut vectors) => vectors.cache.len(monotonic_clock()),
-            Err(TryLockError::Poisoned(vectors)) => {
-                vectors.into_inner().cache.len(monotonic_clock())
-            }
-            Err(TryLockError::WouldBlock) => self.len.load(Ordering::Relaxed),
-        }
+    pub(super) fn len(&self) -> usize {
+        let mut vectors = match self.vectors.try_lock() {
+            Ok(vectors) => vectors,
+            Err(TryLockError::Poisoned(vectors)) => vectors.into_inner(),
+            Err(TryLockError::WouldBlock) => return self.len.load(Ordering::Relaxed),
+        };
+        vectors.cache.len(monotonic_clock())
     }
 
     /// Does the work of a call, and adds its trace unless that is declined.

@@ -21,7 +21,7 @@ pub use entry::{Change, Page, Request, StoredEntry};
 use mirror::{Mirror, is_unit};
 
 use crate::{
-    cache::{CacheOptions, normalize_into},
+    cache::normalize_into,
     error::{Error, Result, StoreFault},
     novelty::Novelty,
     scorer::{
@@ -57,10 +57,19 @@ struct Queue {
 }
 
 impl SharedMemory {
-    pub(super) fn new(options: CacheOptions, is_required: bool, common: Arc<Common>) -> Self {
-        let mirror = Mutex::new(Mirror::new(options));
-        let (queue, len) = Default::default();
-        Self { common, is_required, queue, mirror, len }
+    /// Returns a memory that continues from a snapshot of a memory on a store with the same bounds; with any other, or
+    /// none, it is empty. Fails as [`Snapshot::into_cache`].
+    pub(super) fn new(
+        is_required: bool,
+        snapshot: Option<Snapshot>,
+        common: Arc<Common>,
+    ) -> Result<Self> {
+        let mut mirror = Mirror::new(common.options.cache);
+        if let Some(snapshot) = snapshot {
+            mirror.resume(snapshot)?;
+        }
+        let (queue, len) = (Mutex::default(), mirror.len().into());
+        Ok(Self { common, is_required, queue, mirror: Mutex::new(mirror), len })
     }
 
     /// Removes all calls, and returns them.
@@ -287,19 +296,6 @@ impl SharedMemory {
         let contents = self.mirror().snapshot(fingerprint);
         // Without the lock, for which calls wait.
         contents.encode()
-    }
-
-    /// Continues from a snapshot of a memory on a store with the same bounds; with any other it stays empty. Must be
-    /// called before the first page is applied.
-    ///
-    /// # Errors
-    ///
-    /// As [`Snapshot::into_cache`].
-    pub(super) fn resume(&self, snapshot: Snapshot) -> Result<()> {
-        let mut mirror = self.mirror();
-        mirror.resume(snapshot)?;
-        self.len.store(mirror.len(), Ordering::Relaxed);
-        Ok(())
     }
 
     /// Returns the position of the last applied entry; `None` to read the store from its beginning.
