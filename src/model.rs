@@ -344,12 +344,12 @@ impl Embed for ModelEmbedder {
         let identity = self.identity.get_or_init(|| {
             [self.name_of(&loaded).into(), self.with_long_text(&loaded.fingerprint)]
         });
-        let [model, fingerprint] = identity.clone();
+        let [model_name, fingerprint] = identity.clone();
         Ok(Embedded {
             embedding: embedded.embedding,
             fingerprint,
             text: TextFacts {
-                model,
+                model_name,
                 tokens: embedded.tokens,
                 windows: embedded.windows,
                 is_cut: embedded.is_cut,
@@ -381,7 +381,7 @@ impl Warning {
             Outcome::Scored(report) => Some(&report.score.novelty),
             _ => None,
         };
-        if let (Some(Novelty::NoEmbedder { reason }), _) | (_, Outcome::WarmedUp(Err(reason))) =
+        if let (Some(Novelty::NoEmbedder(reason)), _) | (_, Outcome::WarmedUp(Err(reason))) =
             (novelty, outcome)
         {
             return Some(Self::WithoutEmbedder(reason.clone()));

@@ -41,8 +41,7 @@ pub struct Embedded {
 #[serde(rename_all = "camelCase")]
 pub struct TextFacts {
     /// The name of the model.
-    #[serde(rename = "modelName")]
-    pub model: Arc<str>,
+    pub model_name: Arc<str>,
     /// Tokens, the special ones included.
     pub tokens: usize,
     /// Windows, 1 or more.

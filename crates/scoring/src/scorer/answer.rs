@@ -343,7 +343,7 @@ impl EmbeddedCall {
                 Outcome::WarmedUp(embedded.map(drop))
             }
             (work, Err(reason)) => match work.scored() {
-                Some(trace) => call.score(trace, Novelty::NoEmbedder { reason }),
+                Some(trace) => call.score(trace, Novelty::NoEmbedder(reason)),
                 None => return Err(Error::embedder_unavailable(reason)),
             },
             (Work::Embed(_), Ok(embedded)) => Outcome::Embedded(embedded.embedding),

@@ -270,7 +270,7 @@ impl SharedMemory {
             embedded.conclude(|_| match (&call.work, call.work.scored()) {
                 (_, Some(trace)) if is_unavailable => {
                     let reason = error.to_string().into();
-                    self.require(call.score(trace, Novelty::NoStore { reason }))
+                    self.require(call.score(trace, Novelty::NoStore(reason)))
                 }
                 (Work::WarmUp, _) if is_unavailable && !self.is_required => {
                     Ok(Outcome::WarmedUp(Ok(())))
@@ -283,7 +283,7 @@ impl SharedMemory {
     /// Fails instead of a neutral novelty if the store is required.
     fn require(&self, outcome: Outcome) -> Result<Outcome> {
         if let Outcome::Scored(report) = &outcome
-            && let Novelty::NoStore { reason } = &report.score.novelty
+            && let Novelty::NoStore(reason) = &report.score.novelty
             && self.is_required
         {
             return Err(Error::store(StoreFault::Unavailable, reason));
