@@ -86,12 +86,6 @@ pub fn default_scorer(env: &Env) -> Result<Scorer> {
     Ok(Scorer::of_process(EnvState::of(env)?.default.clone()))
 }
 
-/// Returns the `known` name that is nearest to `unknown`.
-#[napi(catch_unwind)]
-pub fn suggest(unknown: String, known: Vec<String>) -> Option<String> {
-    js::suggest(&unknown, &known).map(Into::into)
-}
-
 /// Ends all work of this environment, so that the process may exit.
 #[napi(catch_unwind)]
 pub fn close(env: &Env) -> Result<()> {
