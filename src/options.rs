@@ -22,10 +22,8 @@ pub type Profile = (String, f64, f64, f64, f64);
 
 /// Returns the built-in profiles with those that are given.
 pub fn profiles(given: Option<Vec<Profile>>) -> knowledgepulse_scoring::Result<Profiles> {
-    let named = |(domain, complexity, novelty, tool_diversity, outcome_confidence)| {
-        (domain, Weights { complexity, novelty, tool_diversity, outcome_confidence })
-    };
-    Profiles::with(given.into_iter().flatten().map(named))
+    let profile = |(domain, c, n, d, o)| (domain, Weights::new([c, n, d, o]));
+    Profiles::with(given.into_iter().flatten().map(profile))
 }
 
 pub struct ScorerConfig {

@@ -158,23 +158,20 @@ impl SharedMemory {
             if next.call.is_answered() {
                 continue;
             }
-            match request(&next) {
+            let request = request(&next);
+            if request.is_none() && batch.is_empty() {
                 // It need not wait for any call.
-                None if batch.is_empty() => {
-                    drop(queue);
-                    self.conclude_reader(next, Duration::ZERO);
-                }
-                request => {
-                    let (is_open, request) =
-                        (is_undecided(&next), request.unwrap_or(Request::Read));
-                    next.appends = matches!(request, Request::Append(_));
-                    batch.push(request);
-                    queue.sent.push(Some(next));
-                    // Later calls may have to be compared with its trace.
-                    if is_open {
-                        break;
-                    }
-                }
+                drop(queue);
+                self.conclude_reader(next, Duration::ZERO);
+                continue;
+            }
+            let (is_open, request) = (is_undecided(&next), request.unwrap_or(Request::Read));
+            next.appends = matches!(request, Request::Append(_));
+            batch.push(request);
+            queue.sent.push(Some(next));
+            // Later calls may have to be compared with its trace.
+            if is_open {
+                break;
             }
         }
         taker(batch);
