@@ -149,8 +149,7 @@ impl VectorCache {
     ///
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
     pub fn nearest(&mut self, query: &[f32], now: Duration) -> Result<Option<Nearest>> {
-        let found = self.similar(query, NonZeroUsize::MIN, -1.0, now)?;
-        Ok(found.into_iter().next().map(|(nearest, _)| nearest))
+        Ok(self.similar(query, NonZeroUsize::MIN, -1.0, now)?.pop().map(|(nearest, _)| nearest))
     }
 
     /// Returns up to `k` unexpired vectors with the greatest similarities to `query` of at least `at_least`, and their

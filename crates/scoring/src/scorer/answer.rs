@@ -84,11 +84,6 @@ pub struct Query {
 /// Takes the result of a call, on any thread.
 pub type Reply = Box<dyn FnOnce(Result<Outcome>) + Send>;
 
-/// Calls `reply`. If it panics, only this result is lost.
-pub(super) fn answer(reply: Reply, result: Result<Outcome>) {
-    let _ = catch_unwind(AssertUnwindSafe(|| reply(result)));
-}
-
 /// The state that a scorer shares with its calls.
 pub(super) struct Common {
     pub options: ScorerOptions,
@@ -225,7 +220,8 @@ impl Owed {
         }
         // First, so that the reply sees the call counted.
         self.common.count(|statistics| statistics.count(&result, latency));
-        answer(reply, result);
+        // If it panics, only this result is lost.
+        let _ = catch_unwind(AssertUnwindSafe(|| reply(result)));
     }
 }
 

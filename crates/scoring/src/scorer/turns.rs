@@ -17,7 +17,7 @@ use crate::{
     score::Score,
     scorer::{
         ScorerOptions,
-        answer::{Call, CallHandle, Common, EmbeddedCall, Reply, Work, answer},
+        answer::{Call, CallHandle, Common, EmbeddedCall, Reply, Work},
         memory::{Memory, OwnMemory},
         shared::SharedMemory,
         statistics::Statistics,
@@ -101,18 +101,12 @@ impl Scorer {
 
     /// Returns its own memory; `None` with a store.
     pub fn own_memory(&self) -> Option<&Arc<OwnMemory>> {
-        match &self.memory {
-            Memory::Own(memory) => Some(memory),
-            Memory::Shared(_) => None,
-        }
+        if let Memory::Own(memory) = &self.memory { Some(memory) } else { None }
     }
 
     /// Returns the memory that it shares; `None` without a store.
     pub fn shared_memory(&self) -> Option<&Arc<SharedMemory>> {
-        match &self.memory {
-            Memory::Own(_) => None,
-            Memory::Shared(memory) => Some(memory),
-        }
+        if let Memory::Shared(memory) = &self.memory { Some(memory) } else { None }
     }
 
     /// Returns the memory as bytes. `fingerprint` is that of the model in use.
@@ -142,7 +136,7 @@ impl Scorer {
         let mut order = self.lock();
         if self.common.is_closed() {
             drop(order);
-            answer(reply, Err(Error::closed()));
+            reply(Err(Error::closed()));
             return CallHandle::default();
         }
         self.common.count(|statistics| statistics.accepted += 1);
@@ -218,10 +212,7 @@ impl Scorer {
         let embedded = mem::take(&mut order.embedded);
         calls.extend(embedded.into_iter().map(|(ticket, embedded)| (ticket, embedded.call)));
         drop(order);
-        let sent = match &self.memory {
-            Memory::Own(_) => Vec::new(),
-            Memory::Shared(memory) => memory.close(),
-        };
+        let sent = self.shared_memory().map(|memory| memory.close()).unwrap_or_default();
         for mut owed in sent.iter().chain(calls.values()).filter_map(|call| call.cancel()) {
             owed.settle(Err(Error::closed()));
         }
