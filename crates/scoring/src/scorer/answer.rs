@@ -262,7 +262,7 @@ impl CallHandle {
 pub(super) struct EmbeddedCall {
     pub call: Arc<Call>,
     /// The embedding, empty for work without a text; or the reason for its absence if scores do not require one.
-    embedded: Result<Result<Embedded, Arc<str>>>,
+    pub embedded: Result<Result<Embedded, Arc<str>>>,
     /// The outcome of a decision whose trace a store is about to add.
     pub accepted: Option<Outcome>,
     /// Whether its request in the current batch appends to the store.
@@ -307,14 +307,6 @@ impl EmbeddedCall {
     pub fn embedding(&self) -> Option<&[f32]> {
         let embedded = self.embedded.as_ref().ok()?.as_ref().ok()?;
         Some(&embedded.embedding)
-    }
-
-    /// Returns the embedding, if it is to be compared with others.
-    pub fn compared_mut(&mut self) -> Option<&mut [f32]> {
-        match (&self.call.work, &mut self.embedded) {
-            (Work::Embed(_), _) => None,
-            (_, embedded) => Some(&mut embedded.as_mut().ok()?.as_mut().ok()?.embedding),
-        }
     }
 
     /// Answers the call, unless it was aborted or closed, or its budget is over. `recall` takes the embedding and

@@ -22,6 +22,7 @@ use mirror::{Mirror, is_unit};
 
 use crate::{
     cache::normalize_into,
+    embed::Embedded,
     error::{Error, Result, StoreFault},
     novelty::Novelty,
     scorer::{
@@ -103,9 +104,11 @@ impl SharedMemory {
 
     /// Adds a call whose turn has come. An accepted one returns to the front.
     pub(super) fn enqueue(&self, mut embedded: EmbeddedCall) {
-        if let Some(vector) = embedded.compared_mut().filter(|vector| !is_unit(vector)) {
-            let raw = vector.to_vec();
-            normalize_into(vector, &raw);
+        if !matches!(embedded.call.work, Work::Embed(_))
+            && let Ok(Ok(Embedded { embedding, .. })) = &mut embedded.embedded
+            && !is_unit(embedding)
+        {
+            normalize_into(embedding, &embedding.clone());
         }
         let mut queue = self.queue();
         if self.common.is_closed() {
