@@ -331,7 +331,7 @@ module.exports = class Scorer {
 			const made = isPeek ? peek : kind;
 			const promise = this.#native.call(made, head, text, confidence, handle, given);
 			this.#link?.carry(promise);
-			release = onAbort(signal, () => handle.abort());
+			if (signal) release = onAbort(signal, () => handle.abort());
 			// Only the call keeps the process alive, not the timer of its budget.
 			if (this.#budgetMs !== undefined) {
 				const ms = Math.min(this.#budgetMs, LONGEST_TIMER);

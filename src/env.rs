@@ -1,5 +1,4 @@
-//! What one JavaScript environment owns: scorers, work in the background, and the outbox with results for its
-//! promises.
+//! What one JavaScript environment owns: scorers, work in the background, and the outbox with results for its promises.
 //!
 //! One thread-safe function settles all promises. Each call of it settles all results posted so far.
 

@@ -1,5 +1,4 @@
-//! The Node.js addon: the only crate that knows JavaScript. It converts, delegates, and settles
-//! promises.
+//! The Node.js addon: the only crate that knows JavaScript. It converts, delegates, and settles promises.
 
 #![expect(clippy::missing_errors_doc, reason = "the declarations document what JavaScript sees")]
 
@@ -83,13 +82,7 @@ pub fn score_with(
 /// Returns the scorer behind `evaluateValue` in this environment.
 #[napi(catch_unwind)]
 pub fn default_scorer(env: &Env) -> Result<Scorer> {
-    Ok(Scorer::of_process(EnvState::of(env)?.default.clone()))
-}
-
-/// Returns the `known` name that is nearest to `unknown`.
-#[napi(catch_unwind)]
-pub fn suggest(unknown: String, known: Vec<String>) -> Option<String> {
-    js::suggest(&unknown, &known).map(Into::into)
+    Ok(Scorer { engine: EnvState::of(env)?.default.clone(), embedder: None })
 }
 
 /// Ends all work of this environment, so that the process may exit.

@@ -6,9 +6,8 @@ mod script;
 use std::{
     collections::HashMap,
     env,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     path::PathBuf,
-    str::FromStr,
     sync::{
         Arc, LazyLock, PoisonError, RwLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -21,7 +20,7 @@ use knowledgepulse_embedder::{
 };
 use knowledgepulse_scoring::{
     Error, Invalid, Novelty, Result,
-    embed::{Embed, Embedded, TextFacts},
+    embed::{Available, Embed, Embedded, TextFacts},
     scorer::Outcome,
 };
 use knowledgepulse_workers::CancelToken;
@@ -60,6 +59,10 @@ pub trait Choice: Copy + PartialEq + 'static {
     fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, value)| *value == self).map_or("", |(name, _)| name)
     }
+
+    fn named(text: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
+    }
 }
 
 macro_rules! choices {
@@ -78,76 +81,36 @@ choices! {
     LongText { "window" => Window, "whole" => Whole }
 }
 
-/// The value of an option or an environment variable.
-pub trait Setting: Sized {
-    /// Parses a text. The error is the expected value.
-    fn parse(text: &OsStr) -> Result<Self, String>;
-}
-
-impl<T: Choice> Setting for T {
-    fn parse(text: &OsStr) -> Result<Self, String> {
-        let found = Self::NAMES.iter().find(|(name, _)| text == *name);
-        found.map(|(_, value)| *value).ok_or_else(|| {
-            let names: Vec<_> = Self::NAMES.iter().map(|(name, _)| format!("{name:?}")).collect();
-            let (last, others) = names.split_last().expect("at least one name");
-            format!("{} or {last}", others.join(", "))
-        })
-    }
-}
-
-fn parsed<T: FromStr>(text: &OsStr) -> Option<T> {
-    text.to_str()?.parse().ok()
-}
-
-impl Setting for bool {
-    fn parse(text: &OsStr) -> Result<Self, String> {
-        parsed(text).ok_or_else(|| "\"true\" or \"false\"".into())
-    }
-}
-
-/// A threshold.
-impl Setting for f64 {
-    fn parse(text: &OsStr) -> Result<Self, String> {
-        let share = parsed(text).filter(|number| (0.0..=1.0).contains(number));
-        share.ok_or_else(|| "a number in [0, 1]".into())
-    }
-}
-
-/// At least 1.
-impl Setting for usize {
-    fn parse(text: &OsStr) -> Result<Self, String> {
-        parsed(text).filter(|number| *number > 0).ok_or_else(|| "a positive integer".into())
-    }
-}
-
-impl Setting for String {
-    fn parse(text: &OsStr) -> Result<Self, String> {
-        Ok(text.to_string_lossy().into())
-    }
-}
-
-impl Setting for PathBuf {
-    fn parse(text: &OsStr) -> Result<Self, String> {
-        Ok(text.into())
-    }
-}
+/// Finds an option: its name in errors, and its text.
+type Find<'a> = &'a dyn Fn(&str) -> Option<(String, OsString)>;
 
 /// Options as texts, from one source.
-struct Given<F> {
-    /// Returns an option, and its name in errors.
-    find: F,
+struct Given<'a> {
+    find: Find<'a>,
     /// The options whose texts are wrong.
     wrong: Vec<(&'static str, Error)>,
 }
 
-impl<F: Fn(&str) -> Option<(String, OsString)>> Given<F> {
-    fn get<T: Setting>(&mut self, name: &'static str) -> Option<T> {
+impl Given<'_> {
+    fn get<T>(
+        &mut self,
+        name: &'static str,
+        expected: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
         let (path, text) = (self.find)(name)?;
-        let invalid = |expected| {
+        let value = text.to_str().and_then(read);
+        if value.is_none() {
             let found = shown(text.to_string_lossy().into());
             self.wrong.push((name, Error::invalid(Invalid::Option, path, expected, found)));
-        };
-        T::parse(&text).map_err(invalid).ok()
+        }
+        value
+    }
+
+    fn choice<T: Choice>(&mut self, name: &'static str) -> Option<T> {
+        let names: Vec<_> = T::NAMES.iter().map(|(name, _)| format!("{name:?}")).collect();
+        let (last, others) = names.split_last().expect("at least one name");
+        self.get(name, &format!("{} or {last}", others.join(", ")), T::named)
     }
 }
 
@@ -183,40 +146,43 @@ impl Settings {
             threshold: 0.75,
             invalid: Vec::new(),
         };
-        settings.invalid = settings.apply(variable);
+        settings.invalid = settings.apply(&variable);
         settings
     }
 
     /// Applies options of JavaScript, as texts by name.
     pub fn update(&mut self, texts: &HashMap<String, String>) -> Result<()> {
-        let wrong = self.apply(|name| Some((name.to_owned(), texts.get(name)?.into())));
+        let wrong = self.apply(&|name| Some((name.to_owned(), texts.get(name)?.into())));
         wrong.into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
     }
 
     /// Applies options. Another model resets the options of the model. Returns the errors of wrong texts.
-    fn apply(
-        &mut self,
-        find: impl Fn(&str) -> Option<(String, OsString)>,
-    ) -> Vec<(&'static str, Error)> {
+    fn apply(&mut self, find: Find) -> Vec<(&'static str, Error)> {
         let Self { mode, model, threshold, invalid } = self;
         invalid.retain(|(name, _)| find(name).is_none());
+        let path = |name| Some(PathBuf::from(find(name)?.1));
+        let text = |name| Some(find(name)?.1.to_string_lossy().into());
         let mut given = Given { find, wrong: Vec::new() };
-        *mode = given.get("embedder").unwrap_or(*mode);
-        model.backend = given.get("backend").unwrap_or(model.backend);
-        model.precision = given.get("precision").unwrap_or(model.precision);
-        if let Some(folder) = given.get("model") {
+        *mode = given.choice("embedder").unwrap_or(*mode);
+        model.backend = given.choice("backend").unwrap_or(model.backend);
+        model.precision = given.choice("precision").unwrap_or(model.precision);
+        if let Some(folder) = path("model") {
             (model.model, model.options) = (Some(folder), ModelOptions::default());
         }
         let options = &mut model.options;
-        options.pooling = given.get("pooling").or(options.pooling);
-        options.normalize = given.get("normalize").or(options.normalize);
-        options.max_tokens = given.get("maxTokens").or(options.max_tokens);
-        options.prefix = given.get("prefix").or(options.prefix.take());
-        options.output = given.get("output").or(options.output.take());
-        if let Some(library) = given.get("library") {
+        options.pooling = given.choice("pooling").or(options.pooling);
+        let normalize = given.get("normalize", "\"true\" or \"false\"", |text| text.parse().ok());
+        options.normalize = normalize.or(options.normalize);
+        let positive = |text: &str| text.parse().ok().filter(|number| *number > 0);
+        let max_tokens = given.get("maxTokens", "a positive integer", positive);
+        options.max_tokens = max_tokens.or(options.max_tokens);
+        options.prefix = text("prefix").or(options.prefix.take());
+        options.output = text("output").or(options.output.take());
+        if let Some(library) = path("library") {
             model.library = library;
         }
-        *threshold = given.get("threshold").unwrap_or(*threshold);
+        let share = |text: &str| text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+        *threshold = given.get("threshold", "a number in [0, 1]", share).unwrap_or(*threshold);
         given.wrong
     }
 
@@ -224,7 +190,7 @@ impl Settings {
     pub fn embedder(
         mut self,
         threads: Option<usize>,
-        long_text: LongText,
+        long: LongText,
     ) -> Result<Arc<ModelEmbedder>> {
         if let Some((_, error)) = self.invalid.first() {
             return Err(error.clone());
@@ -233,7 +199,7 @@ impl Settings {
         Ok(Arc::new(ModelEmbedder {
             mode: self.mode,
             model: SharedModel::with(self.model),
-            long_text,
+            long_text: long,
             threshold: self.threshold,
             identity: OnceCell::new(),
             letters: AtomicUsize::new(0),
@@ -296,7 +262,7 @@ const OFF: &str = "switched off";
 
 impl ModelEmbedder {
     /// Returns the embedder of a call, or the reason for its absence.
-    pub fn available(self: &Arc<Self>) -> Result<Arc<dyn Embed>, Arc<str>> {
+    pub fn available(self: &Arc<Self>) -> Available {
         if self.mode == Mode::Off { Err(OFF.into()) } else { Ok(self.clone()) }
     }
 
@@ -378,12 +344,12 @@ impl Embed for ModelEmbedder {
         let identity = self.identity.get_or_init(|| {
             [self.name_of(&loaded).into(), self.with_long_text(&loaded.fingerprint)]
         });
-        let [model, fingerprint] = identity.clone();
+        let [model_name, fingerprint] = identity.clone();
         Ok(Embedded {
             embedding: embedded.embedding,
             fingerprint,
             text: TextFacts {
-                model,
+                model_name,
                 tokens: embedded.tokens,
                 windows: embedded.windows,
                 is_cut: embedded.is_cut,
@@ -415,7 +381,7 @@ impl Warning {
             Outcome::Scored(report) => Some(&report.score.novelty),
             _ => None,
         };
-        if let (Some(Novelty::NoEmbedder { reason }), _) | (_, Outcome::WarmedUp(Err(reason))) =
+        if let (Some(Novelty::NoEmbedder(reason)), _) | (_, Outcome::WarmedUp(Err(reason))) =
             (novelty, outcome)
         {
             return Some(Self::WithoutEmbedder(reason.clone()));

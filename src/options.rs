@@ -6,6 +6,7 @@ use knowledgepulse_import as import;
 use knowledgepulse_scoring::{
     Error, Invalid, Profiles, cache::CacheOptions, scorer::ScorerOptions, weights::Weights,
 };
+use knowledgepulse_workers::available_cores;
 use napi::{
     Either, Env, Result,
     bindgen_prelude::{Object, Unknown},
@@ -13,7 +14,7 @@ use napi::{
 
 use crate::{
     js::{or_throw, shown, thrown},
-    model::{self, ModelEmbedder, Setting},
+    model::{self, Choice, ModelEmbedder},
 };
 
 /// A domain, and its weights for complexity, novelty, diversity of tools and confidence.
@@ -21,10 +22,8 @@ pub type Profile = (String, f64, f64, f64, f64);
 
 /// Returns the built-in profiles with those that are given.
 pub fn profiles(given: Option<Vec<Profile>>) -> knowledgepulse_scoring::Result<Profiles> {
-    let named = |(domain, complexity, novelty, tool_diversity, outcome_confidence)| {
-        (domain, Weights { complexity, novelty, tool_diversity, outcome_confidence })
-    };
-    Profiles::with(given.into_iter().flatten().map(named))
+    let profile = |(domain, c, n, d, o)| (domain, Weights::new([c, n, d, o]));
+    Profiles::with(given.into_iter().flatten().map(profile))
 }
 
 pub struct ScorerConfig {
@@ -38,16 +37,14 @@ pub struct ScorerConfig {
 
 /// Reads the options of a scorer, whose defaults are the current settings of the process.
 pub fn read_scorer_options(env: &Env, options: &Object) -> Result<ScorerConfig> {
-    let mut scorer = ScorerOptions::default();
-    if let Some(given) = options.get("profiles")? {
-        scorer.profiles = Arc::new(or_throw(env, profiles(Some(given)))?);
-    }
     let cache = options.get("cache")?.map(|cache| read_bounds(&cache)).transpose()?;
-    scorer.cache = cache.unwrap_or(scorer.cache);
     let threads = options.get::<u32>("threads")?.map(|threads| threads as usize);
-    scorer.concurrency = threads.unwrap_or(scorer.concurrency);
-    let long_text = options.get::<String>("longText")?;
-    let long_text = long_text.and_then(|name| Setting::parse(name.as_ref()).ok());
+    let scorer = ScorerOptions {
+        profiles: or_throw(env, profiles(options.get("profiles")?))?,
+        cache: cache.unwrap_or_default(),
+        concurrency: threads.unwrap_or_else(available_cores),
+    };
+    let long_text = options.get::<String>("longText")?.and_then(|name| Choice::named(&name));
     let settings: Option<HashMap<_, _>> = options.get("settings")?;
     let mut current = model::settings();
     or_throw(env, current.update(&settings.unwrap_or_default()))?;

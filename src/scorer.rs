@@ -78,7 +78,7 @@ impl SnapshotPieces {
 pub struct Scorer {
     pub(crate) engine: Arc<Engine>,
     /// `None` for the embedder of the process.
-    embedder: Option<Arc<ModelEmbedder>>,
+    pub(crate) embedder: Option<Arc<ModelEmbedder>>,
 }
 
 #[napi]
@@ -169,8 +169,7 @@ impl Scorer {
         let embedder = or_throw(env, self.embedder())?;
         let threshold = threshold.unwrap_or(embedder.threshold);
         let trace = or_throw(env, trace(&head, confidence))?;
-        let judged = or_throw(env, self.engine.judge(&trace, threshold, needs_score))?;
-        let (bounds, accepted) = judged;
+        let (bounds, accepted) = or_throw(env, self.engine.judge(&trace, threshold, needs_score))?;
         Ok(json!({ "accepted": accepted, "bounds": bounds, "threshold": threshold }).to_string())
     }
 
@@ -187,9 +186,9 @@ impl Scorer {
 
     #[napi(catch_unwind)]
     pub fn cache(&self) -> Result<LiveCache> {
-        let memory = self.engine.own_memory().cloned();
+        let memory = self.engine.own_memory();
         let memory = memory.ok_or_else(|| napi::Error::from_reason("a store has no cache"))?;
-        Ok(LiveCache::of(memory))
+        Ok(LiveCache::of(memory.clone()))
     }
 
     /// Returns the status as JSON: `ScoringStatus` of lib/types without budget and store. Never waits for a load or a
@@ -226,11 +225,6 @@ impl Scorer {
 }
 
 impl Scorer {
-    /// Returns a scorer that follows the settings of the process.
-    pub fn of_process(engine: Arc<Engine>) -> Self {
-        Self { engine, embedder: None }
-    }
-
     /// Returns a scorer on a store or with its own cache, continued from a snapshot if one is given with the name of
     /// its source. Adds it to `scorers`.
     fn with(

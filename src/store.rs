@@ -82,8 +82,7 @@ impl Scorer {
     /// Answers the requests that append nothing. `now` is the time in milliseconds.
     #[napi(catch_unwind)]
     pub fn finish_batch(&self, now: f64) -> Result<()> {
-        self.shared_memory()?.finish_batch(Duration::from_millis(now as u64));
-        Ok(())
+        self.shared_memory().map(|memory| memory.finish_batch(Duration::from_millis(now as u64)))
     }
 
     /// Answers the remaining requests after the store failed.
@@ -94,8 +93,7 @@ impl Scorer {
             "INVALID_STORE" => StoreFault::Invalid,
             _ => StoreFault::Unavailable,
         };
-        self.shared_memory()?.fail_batch(&Error::store(fault, reason));
-        Ok(())
+        self.shared_memory().map(|memory| memory.fail_batch(&Error::store(fault, reason)))
     }
 
     /// Resolves to the fingerprint of the model, and fixes the length of vectors to that of the model.

@@ -83,10 +83,6 @@ impl VectorCache {
     fn report_memory(&self, env: &Env) -> Result<()> {
         let memory =
             self.memory.with_cache(|cache, _| i64::try_from(cache.memory()).unwrap_or(i64::MAX));
-        let change = memory - self.reported.replace(memory);
-        if change != 0 {
-            env.adjust_external_memory(change)?;
-        }
-        Ok(())
+        env.adjust_external_memory(memory - self.reported.replace(memory)).map(drop)
     }
 }

@@ -153,7 +153,7 @@ fn check(value: &Value, trace: &Trace, text: &str, plain: &Plain) {
     for (novelty, value) in [
         (Novelty::EmptyCache, 0.5),
         (Novelty::OverBudget, 0.5),
-        (Novelty::NoEmbedder { reason: "switched off".into() }, 0.5),
+        (Novelty::NoEmbedder("switched off".into()), 0.5),
         (Novelty::Cache(Nearest { similarity, id: None }), (1.0 - similarity).clamp(0.0, 1.0)),
     ] {
         let found = Score::of(trace, novelty, &profiles);

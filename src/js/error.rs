@@ -17,12 +17,6 @@ pub struct Failure {
     error: Error,
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self { error }
-    }
-}
-
 #[napi]
 impl Failure {
     /// Returns whether `value` is one. `instanceof` fails where another module has loaded the addon since.
@@ -49,7 +43,7 @@ impl Failure {
 
 pub fn failure_value(env: &Env, error: Error) -> Result<sys::napi_value> {
     // SAFETY: on the thread of the environment, within a call from JavaScript.
-    unsafe { Failure::to_napi_value(env.raw(), error.into()) }
+    unsafe { Failure::to_napi_value(env.raw(), Failure { error }) }
 }
 
 /// Throws the error from the running function as a [`Failure`], and returns an error to leave the function with.

@@ -5,7 +5,6 @@ mod suggest;
 pub mod trace;
 
 pub use error::{failure_value, forget_exception, or_throw, shown, thrown};
-pub use suggest::suggest;
 
 /// Returns JSON for JavaScript to parse, so that setters on prototypes do not run, and the objects belong to
 /// the caller's realm.

@@ -15,7 +15,7 @@ use std::{
 
 use knowledgepulse_scoring::{
     VectorCache,
-    cache::{CacheOptions, Nearest, Similar},
+    cache::{CacheOptions, Nearest},
 };
 
 const VECTOR_LEN: usize = 384;
@@ -74,7 +74,7 @@ fn nearest(caches: &mut [VectorCache], query: &[f32]) -> (Nearest, Duration) {
     (nearest, start.elapsed())
 }
 
-fn similar(cache: &mut VectorCache, query: &[f32], k: usize) -> Vec<Similar> {
+fn similar(cache: &mut VectorCache, query: &[f32], k: usize) -> Vec<(Nearest, Duration)> {
     let k = NonZeroUsize::new(k).expect("not 0");
     cache.similar(black_box(query), k, -1.0, Duration::ZERO).expect("a vector")
 }
@@ -82,7 +82,7 @@ fn similar(cache: &mut VectorCache, query: &[f32], k: usize) -> Vec<Similar> {
 /// All vectors of several caches, the most similar first, of equals the oldest.
 fn sorted(caches: &mut [VectorCache], query: &[f32]) -> Vec<Nearest> {
     let all = caches.iter_mut().flat_map(|cache| similar(cache, query, FLAT));
-    let mut all: Vec<_> = all.map(|similar| similar.nearest).collect();
+    let mut all: Vec<_> = all.map(|(nearest, _)| nearest).collect();
     all.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
     all
 }
@@ -129,7 +129,7 @@ fn main() {
                 let found = similar(&mut coded[0], &query, k);
                 times.push(start.elapsed());
                 assert_eq!(found.len(), k.min(size));
-                for (Similar { nearest, .. }, expected) in found.iter().zip(&expected) {
+                for ((nearest, _), expected) in found.iter().zip(&expected) {
                     assert_eq!(nearest.similarity.to_bits(), expected.similarity.to_bits());
                     assert_eq!(nearest.id, expected.id);
                 }

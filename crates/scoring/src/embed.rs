@@ -18,6 +18,9 @@ pub trait Embed: Send + Sync {
     fn is_required(&self) -> bool;
 }
 
+/// The embedder of a call, or the reason why its score has none.
+pub type Available = Result<Arc<dyn Embed>, Arc<str>>;
+
 /// An embedding, with facts about the text and the time it took.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Embedded {
@@ -38,8 +41,7 @@ pub struct Embedded {
 #[serde(rename_all = "camelCase")]
 pub struct TextFacts {
     /// The name of the model.
-    #[serde(rename = "modelName")]
-    pub model: Arc<str>,
+    pub model_name: Arc<str>,
     /// Tokens, the special ones included.
     pub tokens: usize,
     /// Windows, 1 or more.

@@ -25,16 +25,10 @@ pub enum Novelty {
         /// The nearest trace; `None` in an empty store, which is [`NEUTRAL_NOVELTY`].
         nearest: Option<Nearest>,
     },
-    /// The store could not be used: [`NEUTRAL_NOVELTY`].
-    NoStore {
-        /// Why.
-        reason: Arc<str>,
-    },
-    /// There is no embedding: [`NEUTRAL_NOVELTY`].
-    NoEmbedder {
-        /// Why there is none.
-        reason: Arc<str>,
-    },
+    /// The store could not be used, for this reason: [`NEUTRAL_NOVELTY`].
+    NoStore(Arc<str>),
+    /// There is no embedding, for this reason: [`NEUTRAL_NOVELTY`].
+    NoEmbedder(Arc<str>),
     /// The call exceeded its budget: [`NEUTRAL_NOVELTY`].
     OverBudget,
 }
@@ -53,8 +47,8 @@ impl Novelty {
             Self::EmptyCache => "empty-cache",
             Self::Given(_) => "given",
             Self::Store { .. } => "store",
-            Self::NoStore { .. } => "no-store",
-            Self::NoEmbedder { .. } => "no-embedder",
+            Self::NoStore(_) => "no-store",
+            Self::NoEmbedder(_) => "no-embedder",
             Self::OverBudget => "over-budget",
         }
     }
@@ -64,10 +58,7 @@ impl Novelty {
         match self {
             Self::Cache(nearest) => Some(nearest),
             Self::Given(nearest) | Self::Store { nearest, .. } => nearest.as_ref(),
-            Self::EmptyCache
-            | Self::NoStore { .. }
-            | Self::NoEmbedder { .. }
-            | Self::OverBudget => None,
+            Self::EmptyCache | Self::NoStore(_) | Self::NoEmbedder(_) | Self::OverBudget => None,
         }
     }
 }
@@ -77,7 +68,7 @@ impl Serialize for Novelty {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (seq, reason) = match self {
             Self::Store { seq, .. } => (Some(*seq), None),
-            Self::NoStore { reason } | Self::NoEmbedder { reason } => (None, Some(&**reason)),
+            Self::NoStore(reason) | Self::NoEmbedder(reason) => (None, Some(&**reason)),
             Self::Cache(_) | Self::EmptyCache | Self::Given(_) | Self::OverBudget => (None, None),
         };
         let nearest = self.nearest();

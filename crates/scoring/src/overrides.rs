@@ -40,8 +40,7 @@ pub struct Override {
     pub after: f64,
 }
 
-/// The rules that fire for a trace. They do not depend on weights, so they can correct a weighted sum
-/// with any weights.
+/// The rules that fire for a trace. They do not depend on weights, so they can correct a weighted sum with any weights.
 ///
 /// ```
 /// use knowledgepulse_scoring::overrides::Fired;

@@ -45,9 +45,8 @@ impl Score {
     ///
     /// With everything else fixed, the score never falls as novelty rises, rounding included. Its weight is not
     /// negative, and in floating point a product with such a number, a sum and a minimum or maximum with a constant
-    /// never fall as one operand rises. That also holds for every rule of [`overrides`], and which of them fire
-    /// does not depend on novelty. So scores lie between those for 0 and 1, which are computed in the same
-    /// order.
+    /// never fall as one operand rises. That also holds for every rule of [`overrides`], and which of them fire does
+    /// not depend on novelty. So scores lie between those for 0 and 1, which are computed in the same order.
     ///
     /// ```
     /// use knowledgepulse_scoring::{Profiles, Score, Trace, trace::{Confidence, Step}};

@@ -100,7 +100,7 @@ proptest! {
         for (novelty, value) in [
             (Novelty::EmptyCache, 0.5),
             (Novelty::OverBudget, 0.5),
-            (Novelty::NoEmbedder { reason: "off".into() }, 0.5),
+            (Novelty::NoEmbedder("off".into()), 0.5),
             (Novelty::Cache(nearest), (1.0 - similarity).clamp(0.0, 1.0)),
         ] {
             let found = Score::of(&trace, novelty, &profiles);

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use knowledgepulse_scoring::cache::{CacheOptions, Entry, Nearest, Similar, VectorCache};
+use knowledgepulse_scoring::cache::{CacheOptions, Entry, Nearest, VectorCache};
 
 /// A list of vectors, scanned for every query.
 #[derive(Debug, Clone)]
@@ -44,29 +44,25 @@ impl NaiveCache {
         k: usize,
         at_least: f64,
         now: Duration,
-    ) -> Vec<Similar> {
+    ) -> Vec<(Nearest, Duration)> {
         self.expire(now);
         let similar = |known: &Known| {
             let mut alone = self.alone(&known.vector);
             let found = alone.nearest(query, Duration::ZERO).expect("a query");
             let similarity = found.expect("one vector").similarity;
-            let nearest = Nearest { similarity, id: known.id.clone() };
-            Similar { nearest, age: known.age }
+            (Nearest { similarity, id: known.id.clone() }, known.age)
         };
         let mut all: Vec<_> = self.known.iter().map(similar).collect();
-        all.retain(|similar| similar.nearest.similarity >= at_least);
-        let order = |a: &Similar, b: &Similar| {
-            b.nearest.similarity.partial_cmp(&a.nearest.similarity).expect("numbers")
-        };
+        all.retain(|(nearest, _)| nearest.similarity >= at_least);
         // Stable, so the oldest of equals stays the first.
-        all.sort_by(order);
+        all.sort_by(|(a, _), (b, _)| b.similarity.partial_cmp(&a.similarity).expect("numbers"));
         all.truncate(k);
         all
     }
 
     /// Returns the first of the vectors that are most similar to `query`.
     pub fn nearest(&mut self, query: &[f32], now: Duration) -> Option<Nearest> {
-        self.similar(query, 1, -1.0, now).pop().map(|similar| similar.nearest)
+        self.similar(query, 1, -1.0, now).pop().map(|(nearest, _)| nearest)
     }
 
     /// Drops the vectors with this id; returns their number.

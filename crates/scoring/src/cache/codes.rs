@@ -108,8 +108,8 @@ impl Codes {
         2 * self.planes[0].len() + 3 * size_of_val(&self.steps[..])
     }
 
-    /// Writes rows, of length 1 or zero, to the first slots. Uses two threads.
-    pub fn fill(&mut self, rows: &[f32]) {
+    /// Returns the codes with rows, of length 1 or zero, in the first slots. Uses two threads.
+    pub fn filled(mut self, rows: &[f32]) -> Self {
         let row = self.row;
         let ([high, low], [most, least]) = (&mut self.planes, &mut self.missing);
         let shares = rows
@@ -134,6 +134,7 @@ impl Codes {
         };
         let (other, ()) = join(work, work);
         other.unwrap_or_else(|panic| resume_unwind(panic));
+        self
     }
 
     /// Writes a row, of length 1 or zero, to a slot.
@@ -300,14 +301,6 @@ const BATCH: usize = 64;
 /// Bytes of a page of memory.
 const PAGE: usize = 4096;
 
-/// A row that can be among the best.
-struct Candidate {
-    slot: usize,
-    /// The sum of the products of its `h` with the upper bits of the query.
-    products: i32,
-    most: f64,
-}
-
 /// A search with the kernel of one processor.
 struct Search<'a, K, V> {
     kernel: K,
@@ -361,6 +354,7 @@ impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, K, V> {
     #[inline(always)]
     fn call(self) {
         let row = self.codes.row;
+        // Rows that can be among the best: slot, products of the `h` with the upper bits of the query, and bound.
         let mut candidates = Vec::new();
         // The best rows by their estimates, and by their exact values.
         let (mut promising, mut values) = (self.best.like(f64::NEG_INFINITY), self.best.like(-1.0));
@@ -387,11 +381,11 @@ impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, K, V> {
                         values.offer(slot, (self.value)(slot));
                         least = least.max(values.least());
                     }
-                    candidates.push(Candidate { slot, products: products[slot - start], most });
+                    candidates.push((slot, products[slot - start], most));
                 }
             }
         }
-        for Candidate { slot, products, most } in candidates {
+        for (slot, products, most) in candidates {
             if most < least || self.second_bound(slot, products) < least {
                 continue;
             }

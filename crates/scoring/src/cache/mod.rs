@@ -74,15 +74,6 @@ pub struct Nearest {
     pub id: Option<Arc<str>>,
 }
 
-/// One of the vectors most similar to a query.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Similar {
-    /// Its similarity and id.
-    pub nearest: Nearest,
-    /// The time since its addition.
-    pub age: Duration,
-}
-
 /// The age and the id of a vector.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -126,9 +117,8 @@ impl VectorCache {
         self.added.len()
     }
 
-    /// Adds a vector, and drops the oldest if the cache is full. Takes the same time at any size.
-    ///
-    /// Several vectors may have the same `id`.
+    /// Adds a vector, and drops the oldest if the cache is full. Takes the same time at any size. Several vectors may
+    /// have the same `id`.
     ///
     /// # Errors
     ///
@@ -136,7 +126,19 @@ impl VectorCache {
     pub fn add(&mut self, vector: &[f32], id: Option<Arc<str>>, now: Duration) -> Result<()> {
         let row = self.normalized(vector)?;
         self.evict_expired(now);
-        self.push(self.at(now), id, &row);
+        if self.added.len() == self.slots && !self.reserve(self.slots + 1) {
+            if self.slots == 0 {
+                return Ok(());
+            }
+            self.pop_oldest();
+        }
+        let slot = (self.start + self.added.len()) % self.slots;
+        let start = slot * self.row;
+        self.numbers_mut()[start..][..row.len()].copy_from_slice(&row);
+        if let Some(codes) = &mut self.codes {
+            codes.set(slot, &row);
+        }
+        self.record(self.at(now), id);
         Ok(())
     }
 
@@ -147,13 +149,11 @@ impl VectorCache {
     ///
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
     pub fn nearest(&mut self, query: &[f32], now: Duration) -> Result<Option<Nearest>> {
-        let row = self.normalized(query)?;
-        self.evict_expired(now);
-        Ok(self.nearest_row(&row))
+        Ok(self.similar(query, NonZeroUsize::MIN, -1.0, now)?.pop().map(|(nearest, _)| nearest))
     }
 
-    /// Returns up to `k` unexpired vectors with the greatest similarities to `query` of at least `at_least`: the most
-    /// similar first, the oldest first among equals. The first is that of [`VectorCache::nearest`].
+    /// Returns up to `k` unexpired vectors with the greatest similarities to `query` of at least `at_least`, and their
+    /// ages: the most similar first, the oldest first among equals.
     ///
     /// # Errors
     ///
@@ -164,13 +164,25 @@ impl VectorCache {
         k: NonZeroUsize,
         at_least: f64,
         now: Duration,
-    ) -> Result<Vec<Similar>> {
-        let row = self.normalized(query)?;
+    ) -> Result<Vec<(Nearest, Duration)>> {
+        let row = &self.normalized(query)?;
         self.evict_expired(now);
+        let mut best = Best::new(k.get(), at_least);
+        if let Some(codes) = &self.codes {
+            let value = |slot| dot_of(row, self.rows(slot..slot + 1));
+            codes.search(row, self.alive(), &mut best, value);
+        } else {
+            for slots in self.alive() {
+                offer_dots(row, self.rows(slots.clone()), slots.start, &mut best);
+            }
+        }
         let now = self.at(now);
-        let similar =
-            |(at, nearest)| Similar { nearest, age: now.saturating_sub(self.added[at].0) };
-        Ok(self.best_rows(&row, k.get(), at_least).map(similar).collect())
+        let found = |(slot, dot)| {
+            let (added, id) = &self.added[(slot + self.slots - self.start) % self.slots];
+            let nearest = Nearest { similarity: f64::from(dot), id: id.clone() };
+            (nearest, now.saturating_sub(*added))
+        };
+        Ok(best.into_rows().map(found).collect())
     }
 
     /// Drops the vectors whose age is at least the time to live.
@@ -193,18 +205,12 @@ impl VectorCache {
 
     /// Drops everything and frees the memory.
     pub fn clear(&mut self) {
-        self.rows = None;
-        self.codes = None;
-        self.added = VecDeque::new();
-        self.id_bytes = 0;
-        (self.slots, self.start) = (0, 0);
+        *self = Self::new(self.options);
     }
 
     /// Drops everything. From now on vectors have this length, at least 1.
     pub fn restart(&mut self, vector_len: usize) {
-        self.clear();
-        self.options.vector_len = vector_len;
-        self.row = row_length(vector_len);
+        *self = Self::new(CacheOptions { vector_len, ..self.options });
     }
 
     /// Drops all unexpired vectors with this `id` and returns their number. The others keep order and age.
@@ -258,25 +264,25 @@ impl VectorCache {
     /// `INTERNAL` if there is not enough memory.
     pub(crate) fn restore(
         options: CacheOptions,
-        entries: Vec<Entry>,
+        mut entries: Vec<Entry>,
         mut memory: MmapMut,
         rows: Range<usize>,
         now: Duration,
     ) -> Result<Self> {
         let mut cache = Self::new(options);
-        cache.shift = entries.first().map_or(Duration::ZERO, |entry| entry.age);
-        let (at, surplus) = (cache.at(now), entries.len().saturating_sub(options.max_elements));
-        let count = entries.len() - surplus;
-        if count > 0 {
+        let surplus = entries.len().saturating_sub(options.max_elements);
+        entries.drain(..surplus);
+        if let Some(oldest) = entries.first() {
+            cache.shift = oldest.age;
             let row_bytes = cache.row * size_of::<f32>();
             memory.copy_within(rows.start + surplus * row_bytes..rows.end, 0);
-            let slots = cache.slots_for(count).min(memory.len() / row_bytes);
-            if !cache.reserve_entries(slots) {
-                return Err(Error::internal("not enough memory for the snapshot"));
-            }
-            cache.replace_rows(memory, slots, count);
+            let slots = cache.slots_for(entries.len()).min(memory.len() / row_bytes);
+            let reserved = cache.added.try_reserve_exact(slots);
+            reserved.map_err(|_| Error::internal("not enough memory for the snapshot"))?;
+            cache.replace_rows(memory, slots, entries.len());
         }
-        for Entry { age, id } in entries.into_iter().skip(surplus) {
+        let at = cache.at(now);
+        for Entry { age, id } in entries {
             cache.record(at.saturating_sub(age), id);
         }
         cache.evict_expired(now);
@@ -305,52 +311,6 @@ impl VectorCache {
         self.rows.as_deref_mut().map_or(&mut [], cast_slice_mut)
     }
 
-    fn nearest_row(&self, row: &[f32]) -> Option<Nearest> {
-        self.best_rows(row, 1, -1.0).next().map(|(_, nearest)| nearest)
-    }
-
-    /// Returns the `k` vectors most similar to a row, the most similar first, each with its place from the oldest.
-    fn best_rows(
-        &self,
-        row: &[f32],
-        k: usize,
-        at_least: f64,
-    ) -> impl Iterator<Item = (usize, Nearest)> {
-        let mut best = Best::new(k, at_least);
-        match &self.codes {
-            Some(codes) => {
-                let value = |slot| dot_of(row, self.rows(slot..slot + 1));
-                codes.search(row, self.alive(), &mut best, value);
-            }
-            None => {
-                for slots in self.alive() {
-                    offer_dots(row, self.rows(slots.clone()), slots.start, &mut best);
-                }
-            }
-        }
-        best.into_rows().map(|(slot, dot)| {
-            let at = (slot + self.slots - self.start) % self.slots;
-            (at, Nearest { similarity: f64::from(dot), id: self.added[at].1.clone() })
-        })
-    }
-
-    /// Adds a row, normalised and padded.
-    fn push(&mut self, added: Duration, id: Option<Arc<str>>, row: &[f32]) {
-        if self.added.len() == self.slots && !self.grow(self.slots + 1) {
-            if self.added.is_empty() {
-                return;
-            }
-            self.pop_oldest();
-        }
-        let slot = (self.start + self.added.len()) % self.slots;
-        let start = slot * self.row;
-        self.numbers_mut()[start..][..row.len()].copy_from_slice(row);
-        if let Some(codes) = &mut self.codes {
-            codes.set(slot, row);
-        }
-        self.record(added, id);
-    }
-
     /// Adds the time and the id of the newest vector.
     fn record(&mut self, added: Duration, id: Option<Arc<str>>) {
         // Two threads may arrive in another order than they read the clock.
@@ -366,20 +326,14 @@ impl VectorCache {
         }
     }
 
-    /// Makes room for this many vectors at once, within the capacity and the memory of the system.
-    pub(crate) fn reserve(&mut self, vectors: usize) {
-        if vectors > self.slots {
-            self.grow(vectors);
+    /// Enlarges the ring for this many vectors, up to the capacity. Returns `false` if it is not larger then, or there
+    /// is no memory.
+    pub(crate) fn reserve(&mut self, vectors: usize) -> bool {
+        let slots = self.slots_for(vectors);
+        if slots <= self.slots || self.added.try_reserve_exact(slots - self.slots).is_err() {
+            return false;
         }
-    }
-
-    /// Enlarges the ring to at least `least` vectors. Returns `false` if it has its full capacity or there is no
-    /// memory.
-    fn grow(&mut self, least: usize) -> bool {
-        let slots = self.slots_for(least);
-        let has_room = slots > self.slots && self.reserve_entries(slots);
-        let numbers = slots.saturating_mul(self.row);
-        let Some(mut rows) = has_room.then(|| zeros(numbers)).flatten() else { return false };
+        let Some(mut rows) = zeros(slots.saturating_mul(self.row)) else { return false };
         let (newer, older) = self.rows(0..self.slots).split_at(self.start * self.row);
         let numbers: &mut [f32] = cast_slice_mut(&mut rows);
         numbers[..older.len()].copy_from_slice(older);
@@ -393,21 +347,12 @@ impl VectorCache {
         vectors.next_power_of_two().max(16).min(self.options.max_elements)
     }
 
-    /// Reserves memory for the times and ids of a larger ring. Returns `false` if there is none.
-    fn reserve_entries(&mut self, slots: usize) -> bool {
-        self.added.try_reserve_exact(slots - self.slots).is_ok()
-    }
-
     /// Makes a ring of rows, of which the first `count` are in use.
     fn replace_rows(&mut self, rows: MmapMut, slots: usize, count: usize) {
         (self.rows, self.slots, self.start) = (Some(rows), slots, 0);
-        if slots > FLAT_SLOTS && self.row <= MOST_NUMBERS {
-            self.codes = Codes::new(slots, self.row);
-        }
-        if let Some(mut codes) = self.codes.take() {
-            codes.fill(self.rows(0..count));
-            self.codes = Some(codes);
-        }
+        let has_codes = slots > FLAT_SLOTS && self.row <= MOST_NUMBERS;
+        let codes = has_codes.then(|| Codes::new(slots, self.row)).flatten();
+        self.codes = codes.map(|codes| codes.filled(self.rows(0..count)));
     }
 
     /// The row of a vector: of length 1, or all zero, and padded.

@@ -13,19 +13,19 @@ use std::{
 use knowledgepulse_workers::{CancelToken, fault};
 
 use crate::{
-    cache::{Nearest, Similar, VectorCache},
+    cache::{Nearest, VectorCache},
     clock::monotonic_clock,
-    embed::{Embed, Embedded},
+    embed::{Available, Embedded},
     error::{Error, Result},
     novelty::Novelty,
     score::Score,
     scorer::{
+        ScorerOptions,
         report::{Found, Outcome, Report, Times},
         statistics::Statistics,
     },
     sync::{Mutex, MutexGuard},
     trace::Trace,
-    weights::Profiles,
 };
 
 /// The work of a call.
@@ -84,15 +84,9 @@ pub struct Query {
 /// Takes the result of a call, on any thread.
 pub type Reply = Box<dyn FnOnce(Result<Outcome>) + Send>;
 
-/// Calls `reply`. If it panics, only this result is lost.
-pub(super) fn answer(reply: Reply, result: Result<Outcome>) {
-    let _ = catch_unwind(AssertUnwindSafe(|| reply(result)));
-}
-
 /// The state that a scorer shares with its calls.
-#[derive(Default)]
 pub(super) struct Common {
-    pub profiles: Arc<Profiles>,
+    pub options: ScorerOptions,
     statistics: Mutex<Statistics>,
     /// Set before the lists of calls are emptied for the last time. Whoever adds a call must hold the lock of the
     /// list and check this first.
@@ -100,8 +94,9 @@ pub(super) struct Common {
 }
 
 impl Common {
-    pub fn new(profiles: Arc<Profiles>) -> Arc<Self> {
-        Arc::new(Self { profiles, ..Self::default() })
+    pub fn new(options: ScorerOptions) -> Arc<Self> {
+        let (statistics, closed) = Default::default();
+        Arc::new(Self { options, statistics, closed })
     }
 
     pub fn count<R>(&self, count: impl FnOnce(&mut Statistics) -> R) -> R {
@@ -124,20 +119,14 @@ pub(super) struct Call {
     owed: Mutex<Option<Owed>>,
     common: Arc<Common>,
     pub work: Work,
-    /// What embeds its text, or why nothing does.
-    pub embedder: Result<Arc<dyn Embed>, Arc<str>>,
+    pub embedder: Available,
     /// When it was submitted.
     since: Duration,
     pub cancel: CancelToken,
 }
 
 impl Call {
-    pub fn new(
-        common: Arc<Common>,
-        work: Work,
-        embedder: Result<Arc<dyn Embed>, Arc<str>>,
-        reply: Reply,
-    ) -> Arc<Self> {
+    pub fn new(common: Arc<Common>, work: Work, embedder: Available, reply: Reply) -> Arc<Self> {
         let (since, cancel) = (monotonic_clock(), CancelToken::default());
         let owed = Owed { common: common.clone(), since, reply: Some(reply) };
         Arc::new(Self { owed: Mutex::new(Some(owed)), common, work, embedder, since, cancel })
@@ -167,7 +156,7 @@ impl Call {
             }
             Work::Similar(Query { k, at_least, .. }) => {
                 let similar = cache.similar(vector, *k, *at_least, now)?;
-                let found = |Similar { nearest: Nearest { similarity, id }, age }| {
+                let found = |(Nearest { similarity, id }, age)| {
                     let added_at = since_1970.saturating_sub(age);
                     Found { id, similarity, added_at }
                 };
@@ -185,7 +174,7 @@ impl Call {
 
     /// Scores the trace of the call.
     pub fn score(&self, trace: &Trace, novelty: Novelty) -> Outcome {
-        let score = Score::of(trace, novelty, &self.common.profiles);
+        let score = Score::of(trace, novelty, &self.common.options.profiles);
         Outcome::Scored(Box::new(Report { score, text: None, times: Times::default() }))
     }
 
@@ -231,7 +220,8 @@ impl Owed {
         }
         // First, so that the reply sees the call counted.
         self.common.count(|statistics| statistics.count(&result, latency));
-        answer(reply, result);
+        // If it panics, only this result is lost.
+        let _ = catch_unwind(AssertUnwindSafe(|| reply(result)));
     }
 }
 
@@ -272,7 +262,7 @@ impl CallHandle {
 pub(super) struct EmbeddedCall {
     pub call: Arc<Call>,
     /// The embedding, empty for work without a text; or the reason for its absence if scores do not require one.
-    embedded: Result<Result<Embedded, Arc<str>>>,
+    pub embedded: Result<Result<Embedded, Arc<str>>>,
     /// The outcome of a decision whose trace a store is about to add.
     pub accepted: Option<Outcome>,
     /// Whether its request in the current batch appends to the store.
@@ -319,14 +309,6 @@ impl EmbeddedCall {
         Some(&embedded.embedding)
     }
 
-    /// Returns the embedding, if it is to be compared with others.
-    pub fn compared_mut(&mut self) -> Option<&mut [f32]> {
-        match (&self.call.work, &mut self.embedded) {
-            (Work::Embed(_), _) => None,
-            (_, embedded) => Some(&mut embedded.as_mut().ok()?.as_mut().ok()?.embedding),
-        }
-    }
-
     /// Answers the call, unless it was aborted or closed, or its budget is over. `recall` takes the embedding and
     /// returns the part from the memory.
     pub fn conclude(self, recall: impl FnOnce(&Embedded) -> Result<Outcome>) {
@@ -349,7 +331,7 @@ impl EmbeddedCall {
                 Outcome::WarmedUp(embedded.map(drop))
             }
             (work, Err(reason)) => match work.scored() {
-                Some(trace) => call.score(trace, Novelty::NoEmbedder { reason }),
+                Some(trace) => call.score(trace, Novelty::NoEmbedder(reason)),
                 None => return Err(Error::embedder_unavailable(reason)),
             },
             (Work::Embed(_), Ok(embedded)) => Outcome::Embedded(embedded.embedding),

@@ -42,14 +42,6 @@ impl Memory {
             Self::Shared(memory) => memory.enqueue(embedded),
         }
     }
-
-    /// Returns how many vectors there are. Never waits.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Own(memory) => memory.len(),
-            Self::Shared(memory) => memory.len(),
-        }
-    }
 }
 
 /// The memory of one scorer.
@@ -64,24 +56,6 @@ struct Vectors {
     cache: VectorCache,
     /// The fingerprint of the model; `None` before its first vector.
     model: Option<Arc<str>>,
-}
-
-impl Vectors {
-    /// Returns whether a vector of this model can be compared with them.
-    fn has_model(&self, fingerprint: &str, vector_len: usize) -> bool {
-        let is_same = self.model.as_deref().is_none_or(|model| model == fingerprint);
-        is_same && self.cache.options().vector_len == vector_len
-    }
-
-    /// Prepares for vectors of this model: drops those of any other.
-    fn switch_to(&mut self, fingerprint: &Arc<str>, vector_len: usize) {
-        if !self.has_model(fingerprint, vector_len) {
-            self.cache.restart(vector_len);
-        }
-        if self.model.as_ref() != Some(fingerprint) {
-            self.model = Some(fingerprint.clone());
-        }
-    }
 }
 
 impl OwnMemory {
@@ -115,43 +89,44 @@ impl OwnMemory {
     }
 
     /// Returns how many vectors there are; while they are being used, how many there were before.
-    fn len(&self) -> usize {
-        match self.vectors.try_lock() {
-            Ok(mut vectors) => vectors.cache.len(monotonic_clock()),
-            Err(TryLockError::Poisoned(vectors)) => {
-                vectors.into_inner().cache.len(monotonic_clock())
-            }
-            Err(TryLockError::WouldBlock) => self.len.load(Ordering::Relaxed),
-        }
+    pub(super) fn len(&self) -> usize {
+        let mut vectors = match self.vectors.try_lock() {
+            Ok(vectors) => vectors,
+            Err(TryLockError::Poisoned(vectors)) => vectors.into_inner(),
+            Err(TryLockError::WouldBlock) => return self.len.load(Ordering::Relaxed),
+        };
+        vectors.cache.len(monotonic_clock())
     }
 
     /// Does the work of a call, and adds its trace unless that is declined.
     fn recall(&self, call: &Call, embedded: &Embedded) -> Result<Outcome> {
         let Embedded { embedding: vector, fingerprint, .. } = embedded;
-        self.with(|vectors, now| {
+        let vector_len = vector.len();
+        self.with(|Vectors { cache, model }, now| {
+            let has_model = model.as_ref().is_none_or(|model| model == fingerprint)
+                && cache.options().vector_len == vector_len;
             let mut none;
-            let cache = if vector.is_empty() || vectors.has_model(fingerprint, vector.len()) {
-                &mut vectors.cache
+            let compared = if vector.is_empty() || has_model {
+                &mut *cache
             } else {
                 // Nothing can be compared with vectors of another model.
-                none = VectorCache::new(CacheOptions {
-                    vector_len: vector.len(),
-                    ..Default::default()
-                });
+                none = VectorCache::new(CacheOptions { vector_len, ..CacheOptions::default() });
                 &mut none
             };
             let novelty = |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);
-            let outcome = call.recall(cache, vector, [now, since_1970()], novelty)?;
+            let outcome = call.recall(compared, vector, [now, since_1970()], novelty)?;
             let added = call.added(&outcome);
             // The live cache now takes vectors of this length.
-            let prepares = matches!(call.work, Work::WarmUp)
-                && !vector.is_empty()
-                && vectors.cache.len(now) == 0;
+            let prepares =
+                matches!(call.work, Work::WarmUp) && vector_len > 0 && cache.len(now) == 0;
             if prepares || added.is_some() {
-                vectors.switch_to(fingerprint, vector.len());
+                if !has_model {
+                    cache.restart(vector_len);
+                }
+                *model = Some(fingerprint.clone());
             }
             if let Some(trace) = added {
-                vectors.cache.add(vector, trace.id().cloned(), now)?;
+                cache.add(vector, trace.id().cloned(), now)?;
             }
             Ok(outcome)
         })

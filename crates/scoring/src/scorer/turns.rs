@@ -3,20 +3,21 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     mem,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, PoisonError},
 };
 
-use knowledgepulse_workers::{Threads, WORKERS, available_cores};
+use knowledgepulse_workers::{Threads, WORKERS};
 
 use crate::{
-    cache::{CacheOptions, VectorCache},
+    cache::VectorCache,
     clock::monotonic_clock,
-    embed::Embed,
+    embed::Available,
     error::{Error, Result},
     score::Score,
     scorer::{
-        answer::{Call, CallHandle, Common, EmbeddedCall, Reply, Work, answer},
+        ScorerOptions,
+        answer::{Call, CallHandle, Common, EmbeddedCall, Reply, Work},
         memory::{Memory, OwnMemory},
         shared::SharedMemory,
         statistics::Statistics,
@@ -24,30 +25,10 @@ use crate::{
     snapshot::Snapshot,
     sync::{Condvar, Mutex, MutexGuard},
     trace::Trace,
-    weights::Profiles,
 };
-
-/// The options of a scorer.
-#[derive(Debug, Clone)]
-pub struct ScorerOptions {
-    /// The weights by domain. Default: those of the KnowledgePulse protocol.
-    pub profiles: Arc<Profiles>,
-    /// The bounds of the memory, at least 1.
-    pub cache: CacheOptions,
-    /// The maximum number of texts embedded at once, at least 1. Default: one for each core.
-    pub concurrency: usize,
-}
-
-impl Default for ScorerOptions {
-    fn default() -> Self {
-        let (profiles, cache) = Default::default();
-        Self { profiles, cache, concurrency: available_cores() }
-    }
-}
 
 /// Scores traces against those that it has scored before.
 pub struct Scorer {
-    options: ScorerOptions,
     common: Arc<Common>,
     memory: Memory,
     order: Mutex<Order>,
@@ -74,13 +55,6 @@ struct Order {
     settling: bool,
 }
 
-impl Order {
-    /// Returns whether every call has its answer.
-    fn is_idle(&self) -> bool {
-        self.next == self.issued && !self.settling
-    }
-}
-
 impl Scorer {
     /// Returns a scorer with an empty memory of its own.
     pub fn new(options: ScorerOptions) -> Arc<Self> {
@@ -95,8 +69,7 @@ impl Scorer {
         cache: VectorCache,
         model: Option<Arc<str>>,
     ) -> Arc<Self> {
-        let common = Common::new(options.profiles.clone());
-        Self::with_memory(options, Memory::Own(OwnMemory::new(cache, model)), common)
+        Self::with_memory(Memory::Own(OwnMemory::new(cache, model)), Common::new(options))
     }
 
     /// Returns a scorer on a store that others append to as well; see [`SharedMemory`]. While the store is unavailable,
@@ -111,38 +84,29 @@ impl Scorer {
         is_required: bool,
         snapshot: Option<Snapshot>,
     ) -> Result<Arc<Self>> {
-        let common = Common::new(options.profiles.clone());
-        let memory = SharedMemory::new(options.cache, is_required, common.clone());
-        if let Some(snapshot) = snapshot {
-            memory.resume(snapshot)?;
-        }
-        Ok(Self::with_memory(options, Memory::Shared(Arc::new(memory)), common))
+        let common = Common::new(options);
+        let memory = SharedMemory::new(is_required, snapshot, common.clone())?;
+        Ok(Self::with_memory(Memory::Shared(Arc::new(memory)), common))
     }
 
-    fn with_memory(options: ScorerOptions, memory: Memory, common: Arc<Common>) -> Arc<Self> {
+    fn with_memory(memory: Memory, common: Arc<Common>) -> Arc<Self> {
         let (order, idle) = Default::default();
-        Arc::new(Self { options, common, memory, order, idle })
+        Arc::new(Self { common, memory, order, idle })
     }
 
     /// Returns the options of the scorer.
     pub fn options(&self) -> &ScorerOptions {
-        &self.options
+        &self.common.options
     }
 
     /// Returns its own memory; `None` with a store.
     pub fn own_memory(&self) -> Option<&Arc<OwnMemory>> {
-        match &self.memory {
-            Memory::Own(memory) => Some(memory),
-            Memory::Shared(_) => None,
-        }
+        if let Memory::Own(memory) = &self.memory { Some(memory) } else { None }
     }
 
     /// Returns the memory that it shares; `None` without a store.
     pub fn shared_memory(&self) -> Option<&Arc<SharedMemory>> {
-        match &self.memory {
-            Memory::Own(_) => None,
-            Memory::Shared(memory) => Some(memory),
-        }
+        if let Memory::Shared(memory) = &self.memory { Some(memory) } else { None }
     }
 
     /// Returns the memory as bytes. `fingerprint` is that of the model in use.
@@ -155,7 +119,10 @@ impl Scorer {
 
     /// Returns the number of vectors in the memory; during a search, the number before it. Never waits.
     pub fn cache_len(&self) -> usize {
-        self.memory.len()
+        match &self.memory {
+            Memory::Own(memory) => memory.len(),
+            Memory::Shared(memory) => memory.len(),
+        }
     }
 
     /// Returns counts and latencies of the calls so far.
@@ -164,24 +131,19 @@ impl Scorer {
     }
 
     /// Does `work` in call order, and passes the result to `reply`, possibly before this returns: `CLOSED` after
-    /// [`Scorer::close`], `NO_THREADS` if the system cannot create a thread. `embedder` is the embedder, or the reason
-    /// why scores have none.
-    pub fn submit(
-        self: &Arc<Self>,
-        work: Work,
-        embedder: Result<Arc<dyn Embed>, Arc<str>>,
-        reply: Reply,
-    ) -> CallHandle {
+    /// [`Scorer::close`], `NO_THREADS` if the system cannot create a thread.
+    pub fn submit(self: &Arc<Self>, work: Work, embedder: Available, reply: Reply) -> CallHandle {
         let mut order = self.lock();
         if self.common.is_closed() {
             drop(order);
-            answer(reply, Err(Error::closed()));
+            reply(Err(Error::closed()));
             return CallHandle::default();
         }
         self.common.count(|statistics| statistics.accepted += 1);
         let call = Call::new(self.common.clone(), work, embedder, reply);
         let handle = CallHandle(Arc::downgrade(&call));
-        if order.is_idle() && call.work.scored().is_some() && call.embedder.is_err() {
+        let is_idle = order.next == order.issued && !order.settling;
+        if is_idle && call.work.scored().is_some() && call.embedder.is_err() {
             drop(order);
             // Scoring is faster than waking a thread.
             self.memory.settle(EmbeddedCall::embed(call));
@@ -201,7 +163,7 @@ impl Scorer {
         order.issued += 1;
         order.queue.push_back((ticket, call));
         // Otherwise the running threads take the call: they end only when the queue is empty.
-        if order.workers < self.options.concurrency {
+        if order.workers < self.options().concurrency {
             order.workers += 1;
             let scorer = self.clone();
             threads.spawn(move || scorer.work(threads));
@@ -226,7 +188,7 @@ impl Scorer {
         if self.common.is_closed() {
             return Err(Error::closed());
         }
-        let bounds @ [least, greatest] = Score::bounds(trace, &self.common.profiles);
+        let bounds @ [least, greatest] = Score::bounds(trace, &self.options().profiles);
         if needs_score || (least < threshold && greatest >= threshold) {
             return Ok((bounds, None));
         }
@@ -250,10 +212,7 @@ impl Scorer {
         let embedded = mem::take(&mut order.embedded);
         calls.extend(embedded.into_iter().map(|(ticket, embedded)| (ticket, embedded.call)));
         drop(order);
-        let sent = match &self.memory {
-            Memory::Own(_) => Vec::new(),
-            Memory::Shared(memory) => memory.close(),
-        };
+        let sent = self.shared_memory().map(|memory| memory.close()).unwrap_or_default();
         for mut owed in sent.iter().chain(calls.values()).filter_map(|call| call.cancel()) {
             owed.settle(Err(Error::closed()));
         }
@@ -269,23 +228,16 @@ impl Scorer {
     ///
     /// `CLOSED` after [`Scorer::close`], or the error of `work`.
     pub fn during<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
-        struct Other<'a>(&'a Scorer);
-
-        impl Drop for Other<'_> {
-            fn drop(&mut self) {
-                self.0.lock().others -= 1;
-                self.0.idle.notify_all();
-            }
-        }
-
         let mut order = self.lock();
         if self.common.is_closed() {
             return Err(Error::closed());
         }
         order.others += 1;
         drop(order);
-        let _other = Other(self);
-        work()
+        let result = catch_unwind(AssertUnwindSafe(work));
+        self.lock().others -= 1;
+        self.idle.notify_all();
+        result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Works on the queue until it is empty, and lets other jobs run between calls.

@@ -137,13 +137,14 @@ impl Snapshot {
     }
 }
 
-/// Fails unless `$is`, with what was expected and found at `$place` in the source.
+/// A place in a snapshot that is wrong, and what was expected and found there.
+type Wrong = [String; 3];
+
+/// Fails unless `$is`, as a [`Wrong`].
 macro_rules! ensure {
-    ($is:expr, $source:ident, $place:literal, $expected:literal, $found:literal) => {
+    ($is:expr, $($text:literal),+) => {
         if !$is {
-            let place = format!("{}{}", $source, format_args!($place));
-            let (expected, found) = (format!($expected), format!($found));
-            return Err(Error::invalid(Invalid::Snapshot, place, expected, found));
+            return Err([$(format!($text)),+]);
         }
     };
 }
@@ -156,69 +157,64 @@ macro_rules! ensure {
 /// `INVALID_SNAPSHOT` if the bytes are not a snapshot, have another version, are truncated or damaged, belong to a
 /// model with another fingerprint, or contain values out of range.
 pub fn decode(source: &str, bytes: Pieces, fingerprint: &str) -> Result<Snapshot> {
+    let (header, rows) = read(&bytes, fingerprint).map_err(|[place, expected, found]| {
+        Error::invalid(Invalid::Snapshot, format!("{source}{place}"), expected, found)
+    })?;
+    Ok(Snapshot { header, bytes, rows })
+}
+
+/// Returns the header, and the place of the rows.
+fn read(bytes: &[u8], fingerprint: &str) -> Result<(Header, Range<usize>), Wrong> {
     // Errors that a user can mend first, then those of a defect or a crafted file.
     let start = &bytes[..bytes.len().min(MAGIC.len())];
     let (is_magic, found) = (MAGIC.starts_with(start), start.escape_ascii());
-    ensure!(
-        is_magic, source, "", "a snapshot of a vector cache", "bytes that begin with \"{found}\""
-    );
+    ensure!(is_magic, "", "a snapshot of a vector cache", "bytes that begin with \"{found}\"");
     let (least, length) = (HEADER + CHECKSUM, bytes.len());
-    ensure!(
-        length >= HEADER,
-        source,
-        "",
-        "at least {least} bytes",
-        "{length} bytes: it is cut off"
-    );
+    ensure!(length >= HEADER, "", "at least {least} bytes", "{length} bytes: it is cut off");
     let version = number(&bytes[8..12]);
-    let is_known = version == u64::from(VERSION);
-    ensure!(is_known, source, "", "format version {VERSION}", "{version}");
-    let expected = number(&bytes[12..20]).max(least as u64);
-    let is_whole = length as u64 >= expected;
-    ensure!(is_whole, source, "", "{expected} bytes", "{length} bytes: it is cut off");
-    ensure!(length as u64 == expected, source, "", "{expected} bytes", "{length} bytes");
-    let (sealed, checksum) = bytes.split_at(length - CHECKSUM);
+    ensure!(version == u64::from(VERSION), "", "format version {VERSION}", "{version}");
+    let (expected, length) = (number(&bytes[12..20]).max(least as u64), length as u64);
+    ensure!(length >= expected, "", "{expected} bytes", "{length} bytes: it is cut off");
+    ensure!(length == expected, "", "{expected} bytes", "{length} bytes");
+    let (sealed, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
     let expected = blake3::Hash::from_slice(checksum).expect("32 bytes");
-    let (found, header) = join(|| blake3::hash(sealed), || read(source, sealed, fingerprint));
+    let (found, header) = join(|| blake3::hash(sealed), || read_sealed(sealed, fingerprint));
     let found = found.unwrap_or_else(|panic| resume_unwind(panic));
-    let is_sealed = found == expected;
-    ensure!(is_sealed, source, "", "the BLAKE3 checksum {expected}", "{found}: it is damaged");
+    ensure!(found == expected, "", "the BLAKE3 checksum {expected}", "{found}: it is damaged");
     let (header, end) = (header?, sealed.len());
     let numbers = header.entries.len() * row_length(header.vector_len);
-    Ok(Snapshot { header, bytes, rows: end - numbers * size_of::<f32>()..end })
+    Ok((header, end - numbers * size_of::<f32>()..end))
 }
 
 /// Reads what the checksum covers, from magic to rows.
-fn read(source: &str, sealed: &[u8], fingerprint: &str) -> Result<Header> {
+fn read_sealed(sealed: &[u8], fingerprint: &str) -> Result<Header, Wrong> {
     let (length, left) = (number(&sealed[20..HEADER]), sealed.len() - HEADER);
-    ensure!(length <= left as u64, source, ": header", "{length} bytes", "{left} bytes");
+    ensure!(length <= left as u64, ": header", "{length} bytes", "{left} bytes");
     let (header, rows) = sealed[HEADER..].split_at(length as usize);
     let header: Header = serde_json::from_slice(header).map_err(|error| {
-        let found = format!("{:.200}", error.to_string());
-        Error::invalid(Invalid::Snapshot, format!("{source}: header"), "the JSON of a cache", found)
+        [": header", "the JSON of a cache", &format!("{:.200}", error.to_string())].map(Into::into)
     })?;
     let Header { ref model, max_elements, vector_len, ref entries, .. } = header;
     let found = format!("{model:.200}");
-    ensure!(model == fingerprint, source, ": model", "{fingerprint:?}", "{found:?}");
+    ensure!(model == fingerprint, ": model", "{fingerprint:?}", "{found:?}");
     let most = u32::MAX as usize;
-    let is_in_range = (1..=most).contains(&vector_len);
-    ensure!(is_in_range, source, ": vectorLen", "1 to {most}", "{vector_len}");
+    ensure!((1..=most).contains(&vector_len), ": vectorLen", "1 to {most}", "{vector_len}");
     let (count, least) = (entries.len(), entries.len().max(1));
-    ensure!(max_elements >= least, source, ": maxElements", "{least} or more", "{max_elements}");
+    ensure!(max_elements >= least, ": maxElements", "{least} or more", "{max_elements}");
     let (row, (numbers, odd)) = (row_length(vector_len), rows.as_chunks());
-    let (is_whole, found) = (count.checked_mul(row) == Some(numbers.len()), rows.len());
-    let is_whole = is_whole && odd.is_empty();
-    ensure!(is_whole, source, ": rows", "{count} rows of {row} float32", "{found} bytes");
+    let is_whole = count.checked_mul(row) == Some(numbers.len()) && odd.is_empty();
+    let found = rows.len();
+    ensure!(is_whole, ": rows", "{count} rows of {row} float32", "{found} bytes");
 
     let mut most = Duration::MAX;
     for (at, (entry, row)) in entries.iter().zip(numbers.chunks(row)).enumerate() {
         let age = entry.age;
-        ensure!(age <= most, source, ": entries[{at}].age", "{most:?} or less", "{age:?}");
+        ensure!(age <= most, ": entries[{at}].age", "{most:?} or less", "{age:?}");
         most = age;
         let length = norm(row);
         // NaN also fails this.
         let is_normalized = length == 0.0 || (length - 1.0).abs() <= TOLERANCE;
-        ensure!(is_normalized, source, ": rows[{at}]", "length 1, or zeros", "length {length}");
+        ensure!(is_normalized, ": rows[{at}]", "length 1, or zeros", "length {length}");
     }
     Ok(header)
 }

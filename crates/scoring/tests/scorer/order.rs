@@ -73,7 +73,7 @@ fn submit_reports_what_the_novelty_rests_on() {
     let Novelty::Cache(nearest) = second.score.novelty else { panic!("{second:?}") };
     assert_eq!(nearest.id.as_deref(), Some("3"));
     assert!((nearest.similarity - 0.48).abs() < 1e-6, "{nearest:?}");
-    assert_eq!(failed.score.novelty, Novelty::NoEmbedder { reason: FAILURE.into() });
+    assert_eq!(failed.score.novelty, Novelty::NoEmbedder(FAILURE.into()));
 
     assert_eq!(second.text, Some(TextFacts { tokens: 3, windows: 1, ..TextFacts::default() }));
     assert_eq!(failed.text, None);

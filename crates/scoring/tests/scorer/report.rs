@@ -32,7 +32,7 @@ fn report(novelty: Novelty, text: Option<TextFacts>) -> Value {
 #[test]
 fn report_has_the_names_and_the_shape_of_score_report() {
     let text = TextFacts {
-        model: "a model".into(),
+        model_name: "a model".into(),
         tokens: 600,
         windows: 2,
         is_cut: true,
@@ -98,9 +98,9 @@ fn report_has_null_for_what_a_source_of_novelty_does_not_have() {
         (Novelty::Given(None), json!(["given", null, null, null])),
         (Novelty::Store { seq: 7, nearest: Some(unnamed) }, json!(["store", -0.5, 7, null])),
         (Novelty::Store { seq: 1, nearest: None }, json!(["store", null, 1, null])),
-        (Novelty::NoStore { reason: down }, json!(["no-store", null, null, "down"])),
+        (Novelty::NoStore(down), json!(["no-store", null, null, "down"])),
         (Novelty::OverBudget, json!(["over-budget", null, null, null])),
-        (Novelty::NoEmbedder { reason: off }, json!(["no-embedder", null, null, "off"])),
+        (Novelty::NoEmbedder(off), json!(["no-embedder", null, null, "off"])),
     ] {
         let report = report(novelty, None);
         let expected = json!({

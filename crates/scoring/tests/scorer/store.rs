@@ -8,7 +8,7 @@ use std::{
 
 use knowledgepulse_scoring::{
     Error, Novelty, Scorer, StoreFault,
-    cache::{CacheOptions, Similar},
+    cache::CacheOptions,
     scorer::{
         Change, Found, Outcome, Page, Query, Request, ScorerOptions, SharedMemory, StoredEntry,
         Work,
@@ -224,7 +224,7 @@ fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Durati
         }
         (Act::Similar(number), Outcome::Found(found)) => {
             let expected = naive.similar(&vector(number), 3, 0.1, now);
-            let expected = expected.into_iter().map(|Similar { nearest, age }| Found {
+            let expected = expected.into_iter().map(|(nearest, age)| Found {
                 id: nearest.id,
                 similarity: nearest.similarity,
                 added_at: now - age,
@@ -244,7 +244,7 @@ fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Durati
         }
         (Act::WarmUp, Outcome::WarmedUp(Ok(()))) => return 0,
         (Act::Fail, Outcome::Scored(report)) => {
-            assert!(matches!(report.score.novelty, Novelty::NoEmbedder { .. }), "{report:?}");
+            assert!(matches!(report.score.novelty, Novelty::NoEmbedder(_)), "{report:?}");
             return 0;
         }
         (act, outcome) => panic!("{act:?}: {outcome:?}"),
@@ -380,7 +380,7 @@ fn apply_does_not_compare_with_what_was_erased_before_it_was_read() {
         let (_, answer) = receive(&answers);
         match answer {
             Ok(Outcome::Scored(report)) if !required => {
-                assert!(matches!(report.score.novelty, Novelty::NoStore { .. }), "{report:?}");
+                assert!(matches!(report.score.novelty, Novelty::NoStore(_)), "{report:?}");
             }
             Err(error) if required => assert_eq!(error.code(), "STORE_UNAVAILABLE"),
             other => panic!("{other:?}"),
@@ -416,7 +416,7 @@ fn fail_batch_leaves_scores_neutral_unless_the_store_is_required() {
                 Ok(Outcome::Scored(report)) => {
                     assert!(scores && scoring(act));
                     let reason = "no route".into();
-                    assert_eq!(report.score.novelty, Novelty::NoStore { reason });
+                    assert_eq!(report.score.novelty, Novelty::NoStore(reason));
                     assert!((report.score.dimensions.novelty - 0.5).abs() < f64::EPSILON);
                 }
                 Err(answer) => {

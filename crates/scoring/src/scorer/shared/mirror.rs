@@ -226,7 +226,7 @@ impl Mirror {
             if self.erased.is_empty() {
                 return Novelty::Store { seq: self.seq, nearest };
             }
-            Novelty::NoStore { reason: reason.into() }
+            Novelty::NoStore(reason.into())
         };
         call.recall(&mut self.cache, vector, [now.max(self.at); 2], novelty)
     }

@@ -21,7 +21,8 @@ pub use entry::{Change, Page, Request, StoredEntry};
 use mirror::{Mirror, is_unit};
 
 use crate::{
-    cache::{CacheOptions, normalize_into},
+    cache::normalize_into,
+    embed::Embedded,
     error::{Error, Result, StoreFault},
     novelty::Novelty,
     scorer::{
@@ -57,10 +58,19 @@ struct Queue {
 }
 
 impl SharedMemory {
-    pub(super) fn new(options: CacheOptions, is_required: bool, common: Arc<Common>) -> Self {
-        let mirror = Mutex::new(Mirror::new(options));
-        let (queue, len) = Default::default();
-        Self { common, is_required, queue, mirror, len }
+    /// Returns a memory that continues from a snapshot of a memory on a store with the same bounds; with any other, or
+    /// none, it is empty. Fails as [`Snapshot::into_cache`].
+    pub(super) fn new(
+        is_required: bool,
+        snapshot: Option<Snapshot>,
+        common: Arc<Common>,
+    ) -> Result<Self> {
+        let mut mirror = Mirror::new(common.options.cache);
+        if let Some(snapshot) = snapshot {
+            mirror.resume(snapshot)?;
+        }
+        let (queue, len) = (Mutex::default(), mirror.len().into());
+        Ok(Self { common, is_required, queue, mirror: Mutex::new(mirror), len })
     }
 
     /// Removes all calls, and returns them.
@@ -94,9 +104,11 @@ impl SharedMemory {
 
     /// Adds a call whose turn has come. An accepted one returns to the front.
     pub(super) fn enqueue(&self, mut embedded: EmbeddedCall) {
-        if let Some(vector) = embedded.compared_mut().filter(|vector| !is_unit(vector)) {
-            let raw = vector.to_vec();
-            normalize_into(vector, &raw);
+        if !matches!(embedded.call.work, Work::Embed(_))
+            && let Ok(Ok(Embedded { embedding, .. })) = &mut embedded.embedded
+            && !is_unit(embedding)
+        {
+            normalize_into(embedding, &embedding.clone());
         }
         let mut queue = self.queue();
         if self.common.is_closed() {
@@ -149,23 +161,20 @@ impl SharedMemory {
             if next.call.is_answered() {
                 continue;
             }
-            match request(&next) {
+            let request = request(&next);
+            if request.is_none() && batch.is_empty() {
                 // It need not wait for any call.
-                None if batch.is_empty() => {
-                    drop(queue);
-                    self.conclude_reader(next, Duration::ZERO);
-                }
-                request => {
-                    let (is_open, request) =
-                        (is_undecided(&next), request.unwrap_or(Request::Read));
-                    next.appends = matches!(request, Request::Append(_));
-                    batch.push(request);
-                    queue.sent.push(Some(next));
-                    // Later calls may have to be compared with its trace.
-                    if is_open {
-                        break;
-                    }
-                }
+                drop(queue);
+                self.conclude_reader(next, Duration::ZERO);
+                continue;
+            }
+            let (is_open, request) = (is_undecided(&next), request.unwrap_or(Request::Read));
+            next.appends = matches!(request, Request::Append(_));
+            batch.push(request);
+            queue.sent.push(Some(next));
+            // Later calls may have to be compared with its trace.
+            if is_open {
+                break;
             }
         }
         taker(batch);
@@ -261,7 +270,7 @@ impl SharedMemory {
             embedded.conclude(|_| match (&call.work, call.work.scored()) {
                 (_, Some(trace)) if is_unavailable => {
                     let reason = error.to_string().into();
-                    self.require(call.score(trace, Novelty::NoStore { reason }))
+                    self.require(call.score(trace, Novelty::NoStore(reason)))
                 }
                 (Work::WarmUp, _) if is_unavailable && !self.is_required => {
                     Ok(Outcome::WarmedUp(Ok(())))
@@ -274,7 +283,7 @@ impl SharedMemory {
     /// Fails instead of a neutral novelty if the store is required.
     fn require(&self, outcome: Outcome) -> Result<Outcome> {
         if let Outcome::Scored(report) = &outcome
-            && let Novelty::NoStore { reason } = &report.score.novelty
+            && let Novelty::NoStore(reason) = &report.score.novelty
             && self.is_required
         {
             return Err(Error::store(StoreFault::Unavailable, reason));
@@ -287,19 +296,6 @@ impl SharedMemory {
         let contents = self.mirror().snapshot(fingerprint);
         // Without the lock, for which calls wait.
         contents.encode()
-    }
-
-    /// Continues from a snapshot of a memory on a store with the same bounds; with any other it stays empty. Must be
-    /// called before the first page is applied.
-    ///
-    /// # Errors
-    ///
-    /// As [`Snapshot::into_cache`].
-    pub(super) fn resume(&self, snapshot: Snapshot) -> Result<()> {
-        let mut mirror = self.mirror();
-        mirror.resume(snapshot)?;
-        self.len.store(mirror.len(), Ordering::Relaxed);
-        Ok(())
     }
 
     /// Returns the position of the last applied entry; `None` to read the store from its beginning.
