@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::{
     messages::{self, Messages, Side},
-    spans::{self, Span, SpanKind, Tool},
+    spans::{self, Span, SpanKind},
 };
 use crate::{
-    events::{CallInput, Origin, Run},
+    events::{Origin, Run},
     format::Runs,
     json::{Members, Value},
     time,
@@ -92,11 +92,11 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
             let output = observation.member("output");
             span.is_plain = output.is_some_and(|output| output.decoded().is_string());
         }
-        "TOOL" => span.kind = SpanKind::Tool(tool(observation, name)),
+        "TOOL" => span.kind = tool(observation, name),
         _ => {
             let mut names = spans::tool_names(name);
             if output_of_tool(observation).is_some() && names.any(|name| called.contains(name)) {
-                span.kind = SpanKind::Tool(tool(observation, name));
+                span.kind = tool(observation, name);
             }
         }
     }
@@ -108,20 +108,14 @@ fn output_of_tool(observation: Value<'_>) -> Option<Value<'_>> {
     observation.member("output").filter(|output| output.as_str() != Some("null"))
 }
 
-fn tool(observation: Value, name: &str) -> Tool {
+fn tool(observation: Value, name: &str) -> SpanKind {
     let metadata = observation.member("metadata").map(Value::decoded);
     let attributes = metadata.member("attributes").map(Value::decoded);
+    let name = attributes.first_name(&["gen_ai.tool.name", "ai.toolCall.name"]).unwrap_or(name);
+    let id = attributes.first_name(&["gen_ai.tool.call.id", "ai.toolCall.id"]);
     let input = observation.member("input").map(|input| {
         let input = input.decoded();
         spans::only_member(input, "input").and_then(Value::as_object).unwrap_or(input)
     });
-    Tool {
-        name: attributes
-            .first_name(&["gen_ai.tool.name", "ai.toolCall.name"])
-            .unwrap_or(name)
-            .into(),
-        id: attributes.first_name(&["gen_ai.tool.call.id", "ai.toolCall.id"]).map(Into::into),
-        input: CallInput::recorded(input),
-        output: output_of_tool(observation).map(spans::recorded_output).into(),
-    }
+    SpanKind::tool(name, id, input, output_of_tool(observation))
 }

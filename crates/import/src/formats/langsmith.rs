@@ -5,10 +5,10 @@ use std::mem;
 use super::{
     messages::{self, Messages, Side, Sides, messages_of},
     runs::{OpenRuns, Session},
-    spans::{self, Span, SpanKind, Spans, Tool},
+    spans::{self, Span, SpanKind, Spans},
 };
 use crate::{
-    events::{CallInput, Event, Run},
+    events::{Event, Run},
     format::{ReadRuns, Runs},
     json::{Array, Document, Members, Value, object_of},
     time,
@@ -82,8 +82,7 @@ impl Session for Trace {
             let json = mem::take(&mut span.json);
             interpret(span, Document::written(json).root(), Some(index) == root);
         }
-        let root = root.map(|root| &spans[root]);
-        let run = spans::run(&Vec::from_iter(&spans), root, run.key.unwrap_or_default());
+        let run = spans::run(&Vec::from_iter(&spans), run.key.unwrap_or_default());
         out.run(Run { label, ..run });
     }
 }
@@ -119,7 +118,7 @@ fn interpret(span: &mut Span, run: Value, is_root: bool) {
     }
     let is_model = run.text("run_type") == Some("llm");
     if run.text("run_type") == Some("tool") {
-        span.kind = SpanKind::Tool(tool(run, &span.name));
+        span.kind = tool(run, &span.name);
     } else if is_model || is_root {
         let recorded = |side| run.member(["inputs", "outputs"][side as usize]);
         let sides = sides(run);
@@ -163,7 +162,7 @@ fn label(run: Value) -> Option<bool> {
         .find_map(|(name, feedback)| spans::label(name, feedback.get("avg")?))
 }
 
-fn tool(run: Value, name: &str) -> Tool {
+fn tool(run: Value, name: &str) -> SpanKind {
     let inner = |side, name| {
         let value = run.member(side)?;
         Some(spans::only_member(value, name).unwrap_or(value))
@@ -173,10 +172,5 @@ fn tool(run: Value, name: &str) -> Tool {
         Some((_, message)) if message.has("tool_call_id") => message,
         _ => output,
     });
-    Tool {
-        name: name.into(),
-        id: output.name("tool_call_id").map(Into::into),
-        input: CallInput::recorded(inner("inputs", "input")),
-        output: output.map(spans::recorded_output).into(),
-    }
+    SpanKind::tool(name, output.name("tool_call_id"), inner("inputs", "input"), output)
 }

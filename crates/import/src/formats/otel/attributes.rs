@@ -5,12 +5,9 @@ use std::{collections::BTreeMap, mem};
 
 use super::super::{
     messages::{self, Messages, Side, messages_of, with_role},
-    spans::{Span, SpanKind, Tool, is_empty, recorded_output},
+    spans::{Span, SpanKind, is_empty},
 };
-use crate::{
-    events::CallInput,
-    json::{Document, Made, Members, Value, json_of},
-};
+use crate::json::{Document, Made, Members, Value, json_of};
 
 /// Attributes that tell kinds of spans apart.
 const KINDS: [&str; 7] = [
@@ -169,7 +166,7 @@ pub(super) fn interpret(span: &mut Span) {
         span.status = Some(false);
     }
     if is_tool {
-        span.kind = SpanKind::Tool(tool(attributes, &span.name));
+        span.kind = tool(attributes, &span.name);
     } else {
         let sides = Side::BOTH.map(|side| messages(attributes, &events[side as usize], side));
         span.set_sides(is_agent, &sides, |side| {
@@ -207,17 +204,13 @@ fn json_at<'d>(attributes: Value<'d>, place: &Place) -> Option<Value<'d>> {
     attributes.member(name).filter(|_| is_of_model)
 }
 
-fn tool(attributes: Value, name: &str) -> Tool {
+fn tool(attributes: Value, name: &str) -> SpanKind {
     let name = attributes
         .first_name(&TOOL_NAME)
         .unwrap_or_else(|| name.strip_prefix("execute_tool ").unwrap_or(name));
     let output = attributes.first(&TOOL_OUTPUT).filter(|output| output.as_str() != Some("null"));
-    Tool {
-        name: name.to_owned(),
-        id: attributes.first_name(&TOOL_ID).map(Into::into),
-        input: CallInput::recorded(attributes.first(&TOOL_INPUT)),
-        output: output.map(recorded_output).into(),
-    }
+    let (id, input) = (attributes.first_name(&TOOL_ID), attributes.first(&TOOL_INPUT));
+    SpanKind::tool(name, id, input, output)
 }
 
 fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Messages<'d>> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use self::envelope::Item;
 use super::{
     runs::{OpenRuns, Session},
-    spans::{self, Forest, Span, SpanKind, Spans},
+    spans::{self, Span, SpanKind, Spans},
 };
 use crate::{
     events::{Run, TOO_MANY_VALUES},
@@ -71,24 +71,21 @@ impl Session for Trace {
         self.spans.all.iter_mut().for_each(attributes::interpret);
 
         let spans: Vec<_> = self.spans.all.iter().collect();
-        let agents = Forest::new(&spans).tops(|index| matches!(spans[index].kind, SpanKind::Agent));
-        let mut runs: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-        for (index, agent) in agents {
+        let is_agent = |span: &Span| matches!(span.kind, SpanKind::Agent);
+        let mut runs: BTreeMap<_, Vec<&Span>> = BTreeMap::new();
+        for (&span, agent) in spans.iter().zip(spans::tops(&spans, is_agent)) {
             let agent = agent.map(|agent| (spans[agent].start, agent));
-            runs.entry((agent.is_none(), agent)).or_default().push(index);
+            runs.entry((agent.is_none(), agent)).or_default().push(span);
         }
-        for ((_, agent), mut members) in runs {
-            members.sort_unstable();
-            let members: Vec<_> = members.into_iter().map(|index| spans[index]).collect();
+        for ((_, agent), spans_of_run) in runs {
             let is_step = |span: &&Span| matches!(span.kind, SpanKind::Model | SpanKind::Tool(_));
             if let Some((_, agent)) = agent {
-                let key = format!("{trace}:{}", spans[agent].id.as_deref().unwrap_or_default());
-                out.run(spans::run(&members, Some(spans[agent]), key));
-            } else if members.iter().any(is_step) {
-                let root = spans::first_root(&members).map(|index| members[index]);
-                out.run(spans::run(&members, root, trace.clone()));
+                let id = spans[agent].id.as_deref().unwrap_or_default();
+                out.run(spans::run(&spans_of_run, format!("{trace}:{id}")));
+            } else if spans_of_run.iter().any(is_step) {
+                out.run(spans::run(&spans_of_run, trace.clone()));
             } else {
-                for span in members {
+                for span in spans_of_run {
                     out.skip("other_span");
                     out.report.skipped.add_many("unreadable", span.unreadable);
                 }
