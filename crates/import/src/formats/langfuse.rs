@@ -7,7 +7,7 @@ use super::{
     spans::{self, Span, SpanKind},
 };
 use crate::{
-    events::{Origin, Run},
+    events::{Origin, Run, Skipped},
     format::Runs,
     json::{Members, Value},
     time,
@@ -23,30 +23,26 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
 }
 
 fn run(trace: Value, observations: Option<Value>, line: u64) -> Run {
-    let scores = || trace.elements("scores");
-    let mut run = Run {
-        key: trace.name("id").map(Into::into),
-        objective: trace.member("input").and_then(messages::human),
-        label: scores().find_map(label),
-        confidence: scores().find_map(confidence),
-        created_at: trace.first(&["timestamp", "createdAt"]).and_then(time::utc),
-        ..Run::at(line)
-    };
-    let observations: Vec<_> = run.skipped.objects(observations).collect();
+    let mut skipped = Skipped::default();
+    let observations: Vec<_> = skipped.objects(observations).collect();
     let called = called_tools(&observations);
-    let spans: Vec<_> =
-        observations.iter().map(|&observation| span(observation, &called)).collect();
+    let spans: Vec<_> = observations.iter().map(|&value| span(value, &called)).collect();
     let spans: Vec<_> = spans.iter().collect();
 
-    let root = spans::first_root(&spans);
-    run.status = root.and_then(|root| spans[root].status);
-    let asked = root.map(|root| observations[root]).member("input").and_then(messages::human);
-    run.fallback = match asked {
-        Some(asked) => Some((asked, Origin::Field)),
-        None => trace.name("name").map(|name| (name.into(), Origin::Name)),
-    };
-    spans::read_spans(&spans, &mut run);
-    run
+    let root = spans::first_root(&spans).map(|root| observations[root]);
+    let asked = root.member("input").and_then(messages::human).map(|text| (text, Origin::Field));
+    let name = || trace.name("name").map(|name| (name.into(), Origin::Name));
+    let mut run = spans::run(&spans, trace.name("id").map(Into::into));
+    run.skipped.merge(skipped);
+    Run {
+        line,
+        objective: trace.member("input").and_then(messages::human),
+        fallback: asked.or_else(name),
+        label: trace.elements("scores").find_map(label),
+        confidence: trace.elements("scores").find_map(confidence),
+        created_at: trace.first(&["timestamp", "createdAt"]).and_then(time::utc),
+        ..run
+    }
 }
 
 fn label(score: Value) -> Option<bool> {

@@ -82,7 +82,7 @@ impl Session for Trace {
             let json = mem::take(&mut span.json);
             interpret(span, Document::written(json).root(), Some(index) == root);
         }
-        let run = spans::run(&Vec::from_iter(&spans), run.key.unwrap_or_default());
+        let run = spans::run(&Vec::from_iter(&spans), run.key);
         out.run(Run { label, ..run });
     }
 }

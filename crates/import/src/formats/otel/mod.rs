@@ -81,9 +81,9 @@ impl Session for Trace {
             let is_step = |span: &&Span| matches!(span.kind, SpanKind::Model | SpanKind::Tool(_));
             if let Some((_, agent)) = agent {
                 let id = spans[agent].id.as_deref().unwrap_or_default();
-                out.run(spans::run(&spans_of_run, format!("{trace}:{id}")));
+                out.run(spans::run(&spans_of_run, Some(format!("{trace}:{id}"))));
             } else if spans_of_run.iter().any(is_step) {
-                out.run(spans::run(&spans_of_run, trace.clone()));
+                out.run(spans::run(&spans_of_run, Some(trace.clone())));
             } else {
                 for span in spans_of_run {
                     out.skip("other_span");

@@ -175,24 +175,19 @@ impl Spans {
     }
 }
 
-/// Returns a run with the events of some spans. Their first root gives the objective, the name and the status.
-pub fn run(spans: &[&Span], key: String) -> Run {
+/// Returns the run of some spans, whose first root gives the objective, the name and the status.
+pub fn run(spans: &[&Span], key: Option<String>) -> Run {
     let root = first_root(spans).map(|root| spans[root]);
     let name = root.map(|root| &root.name).filter(|name| !json::is_blank(name));
     let mut run = Run {
-        key: Some(key),
+        key,
         objective: root.and_then(|root| root.objective.clone()),
         fallback: name.map(|name| (name.clone(), Origin::Name)),
         status: root.and_then(|root| root.status),
         created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
         ..Run::at(spans.first().map_or(1, |span| span.line))
     };
-    read_spans(spans, &mut run);
-    run
-}
 
-/// Reads the spans of a run into its events.
-pub fn read_spans(spans: &[&Span], run: &mut Run) {
     let kept = without_wrappers(spans);
     run.skipped.add_many("wrapper_span", (spans.len() - kept.len()) as u64);
     let mut models = Vec::new();
@@ -214,22 +209,18 @@ pub fn read_spans(spans: &[&Span], run: &mut Run) {
     }
 
     let mut history = History::default();
-    let mut counts = Vec::new();
+    let mut starts = Vec::new();
     for span in models {
-        let before = history.events.len();
-        history.read(&span.sides, run);
+        history.read(&span.sides, &mut run);
+        starts.resize(history.events.len(), span.start);
         run.skipped.add_many("unreadable", span.unreadable);
-        counts.push((span.start, history.events.len() - before));
     }
     run.skipped.merge(std::mem::take(&mut history.skipped));
-    let tools = tools::read_tools(tools, &mut history, run);
-
-    let mut events = history.events.into_iter();
-    let models =
-        counts.into_iter().map(|(start, count)| (start, events.by_ref().take(count).collect()));
-    let mut all: Vec<(_, Vec<_>)> = models.chain(tools).collect();
-    all.sort_by_key(|(start, _)| *start);
-    run.events.extend(all.into_iter().flat_map(|(_, events)| events));
+    let of_tools = tools::read_tools(tools, &mut history, &mut run);
+    let mut events: Vec<_> = starts.into_iter().zip(history.events).chain(of_tools).collect();
+    events.sort_by_key(|(start, _)| *start);
+    run.events.extend(events.into_iter().map(|(_, event)| event));
+    run
 }
 
 /// Returns the spans, sorted by start, without those that only wrap others that record as much.

@@ -11,18 +11,18 @@ use crate::{
     steps::Waiting,
 };
 
-/// Returns the events of tools' spans, sorted by start, that are not in the history.
+/// Returns the events of tools' spans that are not in the history, each with the start of its span.
 pub(super) fn read_tools(
     tools: Vec<(&Span, &Tool)>,
     history: &mut History,
     run: &mut Run,
-) -> Vec<(Option<Timestamp>, Vec<Event>)> {
+) -> Vec<(Option<Timestamp>, Event)> {
     let call = |(_, tool): &(_, &Tool)| Call { turn: run.next_turn(), ..tool.call.clone() };
     let calls: Vec<_> = tools.iter().map(call).collect();
     let matches = match_tools(&calls, history);
     let mut ids: HashSet<_> = history.calls().filter_map(|(_, call)| call.id.clone()).collect();
 
-    let mut all = Vec::new();
+    let mut events = Vec::new();
     for (((span, tool), call), place) in tools.into_iter().zip(calls).zip(matches) {
         let is_known = call.id.clone().is_some_and(|id| !ids.insert(id));
         let (is_said, is_answered) = match place {
@@ -35,12 +35,12 @@ pub(super) fn read_tools(
         let result =
             (has_result && !is_answered).then(|| result(span, tool, said, &mut run.skipped));
         let call = (!is_said).then_some(Event::Call(call));
-        all.push((span.start, call.into_iter().chain(result).collect()));
+        events.extend(call.into_iter().chain(result).map(|event| (span.start, event)));
         if let Some(place) = place.filter(|_| span.is_error()) {
             history.fail(place);
         }
     }
-    all
+    events
 }
 
 fn result(span: &Span, tool: &Tool, call: &Call, skipped: &mut Skipped) -> Event {
