@@ -101,12 +101,8 @@ impl Session {
 
     fn read_answer(&mut self, data: Value, run: &mut Run) {
         self.reason(data.text("reasoningText"), run);
-        let request = data.name("apiCallId");
-        let turn = request.and_then(|id| self.turns.get(id));
-        let turn = run.read_content(data.member("content"), turn);
-        if let Some(id) = request {
-            self.turns.insert(id, turn);
-        }
+        let turn = self.turns.get_or_insert(data.name("apiCallId"), || run.next_turn());
+        let turn = run.read_content(data.member("content"), Some(turn));
         run.read_each(data.member("toolRequests"), |run, request| {
             let call = call_of_part(request, turn);
             if let Some(id) = &call.id {

@@ -110,7 +110,8 @@ struct OpenRun<T> {
 }
 
 impl<T: Session> OpenRuns<T> {
-    /// Begins a run, and returns its number. If too many are open, the least recently used one ends.
+    /// Begins a run, and returns its number, to which a record must be added. If too many are open, the least recently
+    /// used one ends.
     pub fn begin(&mut self, key: Option<&str>, line: u64, out: &mut Runs) -> u32 {
         let oldest = self.runs.iter().min_by_key(|(_, open)| open.used).map(|(number, _)| *number);
         if let Some(oldest) = oldest.filter(|_| self.runs.len() == MAX_OPEN)
@@ -118,11 +119,9 @@ impl<T: Session> OpenRuns<T> {
         {
             open.session.end(open.run, out);
         }
-        self.clock += 1;
         self.begun += 1;
         let run = Run { key: key.map(Into::into), ..Run::at(line) };
-        let open = OpenRun { run, session: T::default(), size: 0, used: self.clock };
-        self.runs.insert(self.begun, open);
+        self.runs.insert(self.begun, OpenRun { run, session: T::default(), size: 0, used: 0 });
         self.begun
     }
 
@@ -179,6 +178,14 @@ impl Ids {
 
     pub fn insert(&mut self, id: &str, number: u32) -> Option<u32> {
         self.0.insert(hash(id), number)
+    }
+
+    /// Returns the number of an id. A new id gets `new`, and so does none.
+    pub fn get_or_insert(&mut self, id: Option<&str>, new: impl FnOnce() -> u32) -> u32 {
+        match id {
+            Some(id) => *self.0.entry(hash(id)).or_insert_with(new),
+            None => new(),
+        }
     }
 }
 
