@@ -5,7 +5,6 @@ mod envelope;
 
 use std::collections::BTreeMap;
 
-use self::envelope::Item;
 use super::{
     runs::{OpenRuns, Session},
     spans::{self, Span, SpanKind, Spans},
@@ -28,25 +27,34 @@ pub fn fits(value: Value) -> bool {
 #[derive(Default)]
 pub struct Trace {
     spans: Spans,
-    /// The messages of log records, and the ids of their spans.
-    logs: Vec<(String, [Vec<String>; 2])>,
+    logs: Vec<Log>,
 }
+
+/// The id of the span of a log record, and its messages.
+type Log = (String, [Vec<String>; 2]);
 
 impl ReadRuns for OpenRuns<Trace> {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
-        envelope::read(value, |item| match item {
-            Ok(Item::Span(id, mut span)) => {
-                span.line = line;
-                self.add_to(&id, line, out, |trace, out| trace.spans.push(*span, out));
+        for span in envelope::spans(value) {
+            match envelope::span(span) {
+                Ok(Some((id, span))) => self.add_to(&id, line, out, |trace, out| {
+                    trace.spans.push(Span { line, ..span }, out);
+                }),
+                Ok(None) => out.skip("malformed"),
+                Err(_) => out.too_large(line, TOO_MANY_VALUES),
             }
-            Ok(Item::Log(id, span, messages)) => self.add_to(&id, line, out, |trace, _| {
-                let texts = messages.iter().flatten().chain([&span]);
-                trace.spans.size += texts.map(String::len).sum::<usize>();
-                trace.logs.push((span, messages));
-            }),
-            Ok(Item::Skipped(reason)) => out.skip(reason),
-            Err(_) => out.too_large(line, TOO_MANY_VALUES),
-        });
+        }
+        for record in envelope::logs(value) {
+            match envelope::log(record) {
+                Ok(Some((id, (span, messages)))) => self.add_to(&id, line, out, |trace, _| {
+                    let texts = messages.iter().flatten().chain([&span]);
+                    trace.spans.size += texts.map(String::len).sum::<usize>();
+                    trace.logs.push((span, messages));
+                }),
+                Ok(None) => out.skip("other_log"),
+                Err(_) => out.too_large(line, TOO_MANY_VALUES),
+            }
+        }
     }
 
     fn finish(&mut self, out: &mut Runs) {
