@@ -129,8 +129,7 @@ fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
         .or(result)
         .or_else(|| data.object("error").member("message"));
     let output = text_of(value, &mut run.skipped);
-    let binaries = result.member("binaryResultsForLlm");
-    run.read_each(binaries, Run::skip_as_part);
+    run.read_each(result.member("binaryResultsForLlm"), Run::skip_as_part);
     let has_failed = data.flag("success") == Some(false) || EXIT.is_match(&output.text);
     let result = output.into_result(has_failed.then_some(true).or_else(|| flag(data)));
     run.events.push(Event::Result(ToolResult { id: id.map(Into::into), ..result }));

@@ -119,14 +119,11 @@ fn read_tool(part: Value, run: &mut Run) {
     let turn = run.turn();
     let input = CallInput::recorded(state.member("input"));
     let call = Call::new(part.name("tool"), input, part.name("callID"), turn);
-    let (value, has_failed) = match status {
-        Some("error") => (state.member("error"), Some(true)),
-        _ => {
-            let exit = state.member("metadata").get("exit").and_then(Value::as_f64);
-            (state.member("output"), exit.map(|code| code != 0.0))
-        }
-    };
-    let result = (value.is_some() || status == Some("error"))
+    let is_error = status == Some("error");
+    let value = state.member(if is_error { "error" } else { "output" });
+    let exit = state.member("metadata").get("exit").and_then(Value::as_f64);
+    let has_failed = if is_error { Some(true) } else { exit.map(|code| code != 0.0) };
+    let result = (value.is_some() || is_error)
         .then(|| text_of(value, &mut run.skipped).into_result(has_failed));
     run.call_with_result(call, result);
     run.read_each(state.member("attachments"), Run::skip_as_part);

@@ -23,19 +23,16 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
     }
 }
 
-fn simulated(simulation: Value, line: u64) -> Run {
+fn simulated<'d>(simulation: Value<'d>, line: u64) -> Run {
     let mut run = Run {
         key: simulation.name("id").map(str::to_owned),
         label: label(simulation.object("reward_info").member("reward")),
         created_at: simulation.first(&["start_time", "timestamp"]).and_then(time::utc),
         ..Run::at(line)
     };
-    for message in simulation.elements("messages") {
-        match message.list("tool_messages") {
-            Some(messages) => messages.iter().for_each(|message| read_message(message, &mut run)),
-            None => read_message(message, &mut run),
-        }
-    }
+    let messages = simulation.elements("messages");
+    let inside = |message: Value<'d>| message.list("tool_messages").unwrap_or(message.alone());
+    messages.flat_map(inside).for_each(|message| read_message(message, &mut run));
     run.skipped.add_many("voice_ticks", simulation.elements("ticks").count() as u64);
     run
 }
