@@ -17,14 +17,14 @@ fn version(value: Value<'_>) -> Option<&str> {
     value.text("schema_version")?.strip_prefix("ATIF-")
 }
 
-pub fn read(value: Value, line: u64, out: &mut Runs) {
+pub fn read(value: Value, out: &mut Runs) {
     let major = version(value).and_then(|version| version.strip_prefix('v')?.split('.').next());
     if major != Some("1") {
         return out.skip("unsupported_version");
     }
     let ids = ["session_id", "trajectory_id"].iter().filter_map(|name| value.name(name));
     let key = ids.map(str::to_owned).reduce(|ids, id| ids + "/" + &id);
-    let mut run = Run { key, ..Run::at(line) };
+    let mut run = Run { key, ..Run::at(out.line) };
     run.skipped.add_many("subagent", value.elements("subagent_trajectories").count() as u64);
     value.elements("steps").for_each(|step| read_step(step, &mut run));
     // The trajectory that continues this one is a run of its own.

@@ -34,12 +34,12 @@ pub struct Reader {
 }
 
 impl ReadRuns for Reader {
-    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
+    fn read(&mut self, value: Value, out: &mut Runs) {
         if value.list("loglines").is_none() {
-            return self.read_record(value, line, out);
+            return self.read_record(value, out);
         }
         for record in out.report.skipped.objects(value.get("loglines")) {
-            self.read_record(record, line, out);
+            self.read_record(record, out);
         }
     }
 
@@ -49,7 +49,7 @@ impl ReadRuns for Reader {
 }
 
 impl Reader {
-    fn read_record(&mut self, record: Value, line: u64, out: &mut Runs) {
+    fn read_record(&mut self, record: Value, out: &mut Runs) {
         let kind = record.text("type").unwrap_or("?");
         let uuid = record.name("uuid");
         let session = record.first_name(&["sessionId", "session_id"]);
@@ -62,7 +62,7 @@ impl Reader {
             .find_map(|name| self.by_uuid.get(record.name(name)?));
         let of_previous = self.last.filter(|_| uuid.is_none() && session.is_none());
         let known = of_parent.or_else(|| self.runs.ids.get(session?)).or(of_previous);
-        let number = known.unwrap_or_else(|| self.runs.begin(session, line, out));
+        let number = known.unwrap_or_else(|| self.runs.begin(session, out));
         self.last = Some(number);
         if let Some(session) = session {
             self.runs.ids.insert(session, number);

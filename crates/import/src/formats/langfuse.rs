@@ -17,9 +17,9 @@ pub fn fits(value: Value) -> bool {
     value.list("observations").is_some() && (value.object("trace").is_some() || value.has("id"))
 }
 
-pub fn read(value: Value, line: u64, out: &mut Runs) {
+pub fn read(value: Value, out: &mut Runs) {
     let trace = value.object("trace").unwrap_or(value);
-    out.run(run(trace, value.get("observations"), line));
+    out.run(run(trace, value.get("observations"), out.line));
 }
 
 fn run(trace: Value, observations: Option<Value>, line: u64) -> Run {

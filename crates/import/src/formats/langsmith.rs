@@ -26,13 +26,13 @@ fn is_run(value: Value) -> bool {
 }
 
 impl ReadRuns for OpenRuns<Trace> {
-    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
+    fn read(&mut self, value: Value, out: &mut Runs) {
         if is_run(value) {
-            return self.read_run(value, None, None, line, out);
+            return self.read_run(value, None, None, out);
         }
         for run in value.elements("runs") {
             if is_run(run) {
-                self.read_run(run, None, None, line, out);
+                self.read_run(run, None, None, out);
             } else {
                 out.skip("unknown_record");
             }
@@ -46,22 +46,15 @@ impl ReadRuns for OpenRuns<Trace> {
 
 impl OpenRuns<Trace> {
     /// Reads a run and all runs in it. `trace` and `parent` are the ids of its trace and of the run around it.
-    fn read_run(
-        &mut self,
-        run: Value,
-        trace: Option<&str>,
-        parent: Option<&str>,
-        line: u64,
-        out: &mut Runs,
-    ) {
+    fn read_run(&mut self, run: Value, trace: Option<&str>, parent: Option<&str>, out: &mut Runs) {
         let trace = trace.or_else(|| run.first_name(&["trace_id", "id"]));
         let parent = run.name("parent_run_id").or(parent);
         match trace {
-            Some(id) => self.add_to(id, line, out, |trace, out| trace.push(run, parent, line, out)),
+            Some(id) => self.add_to(id, out, |trace, out| trace.push(run, parent, out)),
             None => out.skip("malformed"),
         }
         for child in out.report.skipped.objects(run.get("child_runs")) {
-            self.read_run(child, trace, run.name("id"), line, out);
+            self.read_run(child, trace, run.name("id"), out);
         }
     }
 }
@@ -88,14 +81,13 @@ impl Session for Trace {
 }
 
 impl Trace {
-    fn push(&mut self, run: Value, parent: Option<&str>, line: u64, out: &mut Runs) {
+    fn push(&mut self, run: Value, parent: Option<&str>, out: &mut Runs) {
         // A run of another kind is read only if it is the root.
         let is_read = matches!(run.text("run_type"), Some("llm" | "tool"))
             || parent.is_none_or(|parent| self.0.get(parent).is_none());
         let names = ["run_type", "inputs", "outputs", "error", "feedback_stats"];
         let members = names.iter().filter_map(|name| Some((*name, run.member(name)?)));
         let span = Span {
-            line,
             id: run.name("id").map(Into::into),
             parent: parent.map(Into::into),
             name: run.text("name").unwrap_or_default().into(),

@@ -25,8 +25,8 @@ pub fn is_conversation(messages: Array) -> bool {
     text.is_some_and(|text| text.contains("```mswea_bash_command\n"))
 }
 
-pub fn read(value: Value, line: u64, out: &mut Runs) {
-    let mut run = Run::at(line);
+pub fn read(value: Value, out: &mut Runs) {
+    let mut run = Run::at(out.line);
     run.read_exit_status(value, "Submitted");
     let messages = value.as_array().or_else(|| value.list("messages"));
     let messages = messages.into_iter().flatten();

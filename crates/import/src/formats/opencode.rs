@@ -26,7 +26,7 @@ fn is_export(object: Value) -> bool {
 pub struct Session;
 
 impl runs::Session for Session {
-    fn read_whole(export: Value, line: u64, out: &mut Runs) -> bool {
+    fn read_whole(export: Value, out: &mut Runs) -> bool {
         let Some(info) = export.object("info").filter(|_| is_export(export)) else { return false };
         if info.text("parentID").is_some() {
             out.skip("subagent");
@@ -35,7 +35,7 @@ impl runs::Session for Session {
         let mut run = Run {
             key: info.name("id").map(Into::into),
             created_at: info.object("time").member("created").and_then(time::utc),
-            ..Run::at(line)
+            ..Run::at(out.line)
         };
         run.read_each(export.member("messages"), read_message);
         out.run(run);

@@ -11,15 +11,15 @@ pub fn fits(value: Value) -> bool {
     value.list("traj").is_some() && value.has("reward") || value.list("simulations").is_some()
 }
 
-pub fn read(value: Value, line: u64, out: &mut Runs) {
+pub fn read(value: Value, out: &mut Runs) {
     if let Some(messages) = value.list("traj") {
-        let mut run = Run { label: label(value.member("reward")), ..Run::at(line) };
+        let mut run = Run { label: label(value.member("reward")), ..Run::at(out.line) };
         run.read_messages(messages);
         out.run(run);
     }
     let simulations = value.get("simulations").filter(|simulations| simulations.is_array());
     for simulation in out.report.skipped.objects(simulations) {
-        out.run(simulated(simulation, line));
+        out.run(simulated(simulation, out.line));
     }
 }
 

@@ -167,7 +167,7 @@ impl Spans {
             return out.skip("repeated");
         }
         self.size += span.size();
-        self.all.push(span);
+        self.all.push(Span { line: out.line, ..span });
     }
 
     pub fn get(&mut self, id: &str) -> Option<&mut Span> {
