@@ -27,10 +27,8 @@ fn is_run(value: Value) -> bool {
 
 impl ReadRuns for OpenRuns<Trace> {
     fn read(&mut self, value: Value, out: &mut Runs) {
-        if is_run(value) {
-            return self.read_run(value, None, None, out);
-        }
-        for run in value.elements("runs") {
+        let runs = value.list("runs").filter(|_| !is_run(value)).unwrap_or(value.alone());
+        for run in runs {
             if is_run(run) {
                 self.read_run(run, None, None, out);
             } else {
@@ -99,8 +97,7 @@ impl Trace {
     }
 }
 
-/// Sets the kind of a span and what follows from the members of its run. The root is the agent, unless it is a
-/// model call or a tool.
+/// Sets the kind of a span and what follows from its run. The root is the agent, unless it is a model call or a tool.
 fn interpret(span: &mut Span, run: Value, is_root: bool) {
     // A graph that waits for a person has not failed.
     let error = run.name("error").filter(|error| !error.contains("GraphInterrupt"));

@@ -22,8 +22,7 @@ pub trait Session: Default + Send {
         false
     }
 
-    /// Returns the key of the session that a record begins, or `None` if it belongs to the open one, which has the
-    /// key `_open`.
+    /// Returns the key of the session that a record begins; `None` if it belongs to the open one, with the key `_open`.
     fn begins<'d>(_record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         None
     }
@@ -110,8 +109,7 @@ struct OpenRun<T> {
 }
 
 impl<T: Session> OpenRuns<T> {
-    /// Begins a run, and returns its number, to which a record must be added. If too many are open, the least recently
-    /// used one ends.
+    /// Begins a run for a record, and returns its number. If too many are open, the least recently used one ends.
     pub fn begin(&mut self, key: Option<&str>, out: &mut Runs) -> u32 {
         let oldest = self.runs.iter().min_by_key(|(_, open)| open.used).map(|(number, _)| *number);
         if let Some(oldest) = oldest.filter(|_| self.runs.len() == MAX_OPEN)

@@ -218,8 +218,7 @@ impl Run {
             }
         }
         let calls = calls(message);
-        // LangChain keeps calls with invalid JSON in a separate list, or with the others in
-        // `additional_kwargs`.
+        // LangChain keeps calls with invalid JSON in a separate list, or with the others in `additional_kwargs`.
         if calls.is_empty() || message.elements("tool_calls").next().is_some() {
             let invalid = message.elements("invalid_tool_calls").count();
             self.skipped.add_many("part:invalid_tool_call", invalid as u64);

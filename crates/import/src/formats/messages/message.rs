@@ -124,8 +124,7 @@ pub fn messages_of(value: Value, side: Side) -> Option<Messages> {
     }
 }
 
-/// Returns the text of a person in a value that was recorded as input: the value itself, the first human
-/// message, or the prompt.
+/// Returns the text of a person in a value that was recorded as input: itself, the first human message, or the prompt.
 pub fn human(value: Value) -> Option<String> {
     let value = value.decoded();
     if let Some(text) = value.as_str() {

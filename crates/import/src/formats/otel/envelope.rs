@@ -36,8 +36,8 @@ pub(super) fn logs(value: Value<'_>) -> impl Iterator<Item = Value<'_>> {
     scopes.flat_map(|scope| scope.elements("logRecords"))
 }
 
-/// Returns a span of OTLP or of Jaeger, or a single one, and the id of its trace; `None` without that. The error is that
-/// attributes have more than [`MAX_VALUES`] values, or that there is no memory for them.
+/// Returns a span of OTLP or of Jaeger, or a single one, and the id of its trace; `None` without that. Fails if
+/// attributes have more than [`MAX_VALUES`] values, or if there is no memory for them.
 pub(super) fn span(value: Value) -> serde_json::Result<Option<(String, Span)>> {
     let Some(trace) = trace_id(value) else { return Ok(None) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
@@ -74,8 +74,7 @@ pub(super) fn span(value: Value) -> serde_json::Result<Option<(String, Span)>> {
     Ok(Some((trace, span)))
 }
 
-/// Returns the id of the trace of a log record, and the record; `None` if it has no messages or belongs to no span. The
-/// error is as for spans.
+/// Returns a log record and the id of its trace; `None` if it has no messages or no span. Fails as [`span`] does.
 pub(super) fn log(record: Value) -> serde_json::Result<Option<(String, Log)>> {
     let attributes = all_attributes(record.get("attributes"))?;
     let attributes = attributes.root();

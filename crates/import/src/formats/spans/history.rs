@@ -92,8 +92,7 @@ impl History {
         }
     }
 
-    /// Returns the place of the last call with an id, possibly in an earlier model call, because some logs
-    /// record only new messages.
+    /// Returns the place of the last call with an id, also of earlier model calls: some logs record only new messages.
     fn call(&self, id: &str) -> Option<usize> {
         self.places.get(&Key::CallId(id.to_owned()))?.last().copied()
     }

@@ -16,7 +16,10 @@ pub use self::{
     forest::{first_root, tops},
     tools::tool_names,
 };
-use super::messages::{Messages, Side, Sides};
+use super::{
+    messages::{Messages, Side, Sides},
+    runs::Ids,
+};
 use crate::{
     events::{Call, CallInput, Origin, Run, Skipped},
     format::Runs,
@@ -154,16 +157,14 @@ pub fn is_empty(value: Value) -> bool {
 #[derive(Default)]
 pub struct Spans {
     pub all: Vec<Span>,
-    by_id: HashMap<String, usize>,
+    places: Ids,
     pub size: usize,
 }
 
 impl Spans {
     pub fn push(&mut self, span: Span, out: &mut Runs) {
-        let next = self.all.len();
-        if let Some(id) = &span.id
-            && *self.by_id.entry(id.clone()).or_insert(next) != next
-        {
+        let next = self.all.len() as u32;
+        if self.places.get_or_insert(span.id.as_deref(), || next) != next {
             return out.skip("repeated");
         }
         self.size += span.size();
@@ -171,7 +172,7 @@ impl Spans {
     }
 
     pub fn get(&mut self, id: &str) -> Option<&mut Span> {
-        self.all.get_mut(*self.by_id.get(id)?)
+        self.all.get_mut(self.places.get(id)? as usize)
     }
 }
 
