@@ -70,7 +70,7 @@ impl Run {
 }
 
 fn content_text(item: Value) -> Option<String> {
-    let content = item.member("content")?;
+    let content = item.member("content").filter(|content| !content.is_object())?;
     let parts = content.as_array().unwrap_or_else(|| content.alone());
     let texts: Vec<_> = parts.iter().filter_map(text_of_part).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
