@@ -23,15 +23,15 @@ pub struct Format {
 
 /// Reads the values of one format in an input.
 pub trait ReadRuns: Send {
-    fn read(&mut self, value: Value, line: u64, out: &mut Runs);
+    fn read(&mut self, value: Value, out: &mut Runs);
 
     fn finish(&mut self, _out: &mut Runs) {}
 }
 
 /// A format in which each value is a run.
-impl<F: FnMut(Value, u64, &mut Runs) + Send> ReadRuns for F {
-    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
-        self(value, line, out);
+impl<F: FnMut(Value, &mut Runs) + Send> ReadRuns for F {
+    fn read(&mut self, value: Value, out: &mut Runs) {
+        self(value, out);
     }
 }
 
@@ -47,6 +47,8 @@ pub struct Runs<'a> {
     /// The index of the input.
     pub index: usize,
     pub is_stream: bool,
+    /// The line of the value that is being read, from 1.
+    pub line: u64,
     pub pending: &'a mut VecDeque<(usize, Pending)>,
     pub report: &'a mut InputReport,
 }

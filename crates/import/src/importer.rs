@@ -149,7 +149,7 @@ impl Importer {
             return self.add_error(Code::UnknownRecords, None, &found);
         }
         for (format, mut reader) in std::mem::take(&mut input.formats) {
-            reader.finish(&mut self.runs(format));
+            reader.finish(&mut self.runs(format, 0));
         }
         let Some(report) = self.report.inputs.last() else { return };
         if report.formats.is_empty() && !input.has_error {
@@ -287,16 +287,17 @@ impl Importer {
         let index = input.formats.iter().position(|(known, _)| known.name == format.name);
         let index = index.unwrap_or_else(|| {
             input.formats.push((format, (format.open)()));
-            self.runs(format).report.formats.push(format.name);
+            self.runs(format, line).report.formats.push(format.name);
             input.formats.len() - 1
         });
-        input.formats[index].1.read(value, line, &mut self.runs(format));
+        input.formats[index].1.read(value, &mut self.runs(format, line));
     }
 
-    fn runs(&mut self, format: &'static Format) -> Runs<'_> {
+    fn runs(&mut self, format: &'static Format, line: u64) -> Runs<'_> {
         let Self { is_stream, pending, report, .. } = self;
         let index = report.inputs.len() - 1;
-        Runs { format, index, is_stream: *is_stream, pending, report: &mut report.inputs[index] }
+        let report = &mut report.inputs[index];
+        Runs { format, index, is_stream: *is_stream, line, pending, report }
     }
 
     fn skip_unknown(&mut self) {

@@ -17,12 +17,14 @@ fn version(value: Value<'_>) -> Option<&str> {
     value.text("schema_version")?.strip_prefix("ATIF-")
 }
 
-pub fn read(value: Value, line: u64, out: &mut Runs) {
+pub fn read(value: Value, out: &mut Runs) {
     let major = version(value).and_then(|version| version.strip_prefix('v')?.split('.').next());
-    if major != Some("1") || value.list("steps").is_none() {
+    if major != Some("1") {
         return out.skip("unsupported_version");
     }
-    let mut run = Run { key: key(value), ..Run::at(line) };
+    let ids = ["session_id", "trajectory_id"].iter().filter_map(|name| value.name(name));
+    let key = ids.map(str::to_owned).reduce(|ids, id| ids + "/" + &id);
+    let mut run = Run { key, ..Run::at(out.line) };
     run.skipped.add_many("subagent", value.elements("subagent_trajectories").count() as u64);
     value.elements("steps").for_each(|step| read_step(step, &mut run));
     // The trajectory that continues this one is a run of its own.
@@ -30,12 +32,6 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
         run.skipped.add("continuation");
     }
     out.run(run);
-}
-
-fn key(value: Value) -> Option<String> {
-    let ids = ["session_id", "trajectory_id"].into_iter().filter_map(|id| value.name(id));
-    let ids: Vec<_> = ids.collect();
-    (!ids.is_empty()).then(|| ids.join("/"))
 }
 
 fn read_step(step: Value, run: &mut Run) {
@@ -64,8 +60,7 @@ fn read_step(step: Value, run: &mut Run) {
         _ => return run.skipped.add(format!("role:{source}")),
     }
     let is_compaction = step.object("extra").member("context_management").is_some();
-    let results = step.object("observation").list("results");
-    for result in results.into_iter().flatten() {
+    for result in step.object("observation").elements("results") {
         let content = result.member("content");
         if !result.is_object() {
             run.skipped.add("malformed");

@@ -34,12 +34,12 @@ pub struct Reader {
 }
 
 impl ReadRuns for Reader {
-    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
+    fn read(&mut self, value: Value, out: &mut Runs) {
         if value.list("loglines").is_none() {
-            return self.read_record(value, line, out);
+            return self.read_record(value, out);
         }
         for record in out.report.skipped.objects(value.get("loglines")) {
-            self.read_record(record, line, out);
+            self.read_record(record, out);
         }
     }
 
@@ -49,7 +49,7 @@ impl ReadRuns for Reader {
 }
 
 impl Reader {
-    fn read_record(&mut self, record: Value, line: u64, out: &mut Runs) {
+    fn read_record(&mut self, record: Value, out: &mut Runs) {
         let kind = record.text("type").unwrap_or("?");
         let uuid = record.name("uuid");
         let session = record.first_name(&["sessionId", "session_id"]);
@@ -60,11 +60,9 @@ impl Reader {
         let of_parent = ["parentUuid", "logicalParentUuid"]
             .iter()
             .find_map(|name| self.by_uuid.get(record.name(name)?));
-        let known = of_parent.or_else(|| self.runs.ids.get(session?)).or_else(|| {
-            let is_anonymous = uuid.is_none() && session.is_none();
-            self.last.filter(|_| is_anonymous)
-        });
-        let number = known.unwrap_or_else(|| self.runs.begin(session, line, out));
+        let of_previous = self.last.filter(|_| uuid.is_none() && session.is_none());
+        let known = of_parent.or_else(|| self.runs.ids.get(session?)).or(of_previous);
+        let number = known.unwrap_or_else(|| self.runs.begin(session, out));
         self.last = Some(number);
         if let Some(session) = session {
             self.runs.ids.insert(session, number);
@@ -100,40 +98,32 @@ impl Session {
         if run.key.is_none() {
             run.key = record.first_name(&["sessionId", "session_id"]).map(Into::into);
         }
-        let message = record.object("message");
-        let content = message.member("content");
-        let is_true = |name| record.flag(name) == Some(true);
-        let skipped = match kind {
-            "result" => {
-                if let Some(is_error) = record.flag("is_error") {
-                    let subtype = record.text("subtype").unwrap_or("success");
-                    run.status = Some(!is_error && subtype == "success");
-                }
-                Some(format!("record:{kind}"))
-            }
-            "user" | "assistant" => {
-                let is_synthetic =
-                    is_true("isApiErrorMessage") || message.text("model") == Some("<synthetic>");
-                let is_sidechain =
-                    is_true("isSidechain") || record.member("parent_tool_use_id").is_some();
-                match content {
-                    _ if is_repeated => Some("repeated"),
-                    Some(content) if content.is_string() || content.is_array() => None,
-                    _ => Some("malformed"),
-                }
-                .or(is_sidechain.then_some("sidechain"))
-                .or(is_true("isCompactSummary").then_some("compact_summary"))
-                .or(is_true("isMeta").then_some("meta"))
-                .or(is_synthetic.then_some("synthetic"))
-                .map(Into::into)
-            }
-            _ => Some(format!("record:{kind}")),
-        };
-        if let Some(reason) = skipped {
-            return run.skipped.add(reason);
+        if kind == "result"
+            && let Some(is_error) = record.flag("is_error")
+        {
+            let subtype = record.text("subtype").unwrap_or("success");
+            run.status = Some(!is_error && subtype == "success");
         }
-        let (Some(message), Some(content)) = (message, content) else { return };
-        if kind == "assistant" {
+        if !matches!(kind, "user" | "assistant") {
+            return run.skipped.add(format!("record:{kind}"));
+        }
+        if is_repeated {
+            return run.skipped.add("repeated");
+        }
+        let message = record.object("message");
+        let content =
+            message.member("content").filter(|value| value.is_string() || value.is_array());
+        let Some(content) = content else { return run.skipped.add("malformed") };
+        let has = |name| record.flag(name) == Some(true);
+        let reasons = [
+            ("sidechain", has("isSidechain") || record.member("parent_tool_use_id").is_some()),
+            ("compact_summary", has("isCompactSummary")),
+            ("meta", has("isMeta")),
+            ("synthetic", has("isApiErrorMessage") || message.text("model") == Some("<synthetic>")),
+        ];
+        if let Some((reason, _)) = reasons.into_iter().find(|(_, applies)| *applies) {
+            run.skipped.add(reason);
+        } else if kind == "assistant" {
             let id = message.name("id").or_else(|| record.name("uuid"));
             self.read_answer(content, id, run);
         } else {
@@ -142,10 +132,7 @@ impl Session {
     }
 
     fn read_answer(&mut self, content: Value, id: Option<&str>, run: &mut Run) {
-        let turn = id.and_then(|id| self.turns.get(id)).unwrap_or_else(|| run.next_turn());
-        if let Some(id) = id {
-            self.turns.insert(id, turn);
-        }
+        let turn = self.turns.get_or_insert(id, || run.next_turn());
         for (kind, part) in parts(Some(content)) {
             match kind {
                 "text" | "thinking" => {
@@ -184,15 +171,13 @@ fn add_thought(run: &mut Run, thoughts: &mut Thoughts, thought: Thought) {
     let begins = |begin: &Thought, all: &Thought| {
         (begin.0, begin.1) == (all.0, all.1) && all.2.starts_with(&begin.2)
     };
-    let (_, said, text) = thought.clone();
-    let event = Event::Thought { text, said };
     if thoughts.range(&thought..).next().is_some_and(|(next, _)| begins(&thought, next)) {
         return run.skipped.add("repeated");
     }
-    let earlier = thoughts.range(..&thought).next_back();
-    let begun = earlier
-        .filter(|(earlier, _)| begins(earlier, &thought))
-        .map(|(earlier, _)| earlier.clone());
+    let (_, said, text) = thought.clone();
+    let event = Event::Thought { text, said };
+    let begun = thoughts.range(..&thought).next_back().map(|(begun, _)| begun);
+    let begun = begun.filter(|begun| begins(begun, &thought)).cloned();
     let place = match begun.and_then(|begun| thoughts.remove(&begun)) {
         Some(place) => {
             run.events[place] = event;
@@ -215,38 +200,33 @@ fn add_result(run: &mut Run, results: &mut Ids, part: Value, kind: &str) {
 
 /// Adds a call or a result, or puts it in place of an earlier one with its id.
 fn put(run: &mut Run, places: &mut Ids, id: Option<String>, mut event: Event) {
-    let place = id.as_ref().and_then(|id| places.get(id));
-    if let Some(earlier) = place.and_then(|place| run.events.get_mut(place as usize)) {
-        if let (Event::Call(earlier), Event::Call(call)) = (&*earlier, &mut event) {
-            call.turn = earlier.turn;
-        }
-        *earlier = event;
-        return run.skipped.add("repeated");
+    let place = places.get_or_insert(id.as_deref(), || run.events.len() as u32);
+    let Some(earlier) = run.events.get_mut(place as usize) else { return run.events.push(event) };
+    if let (Event::Call(earlier), Event::Call(call)) = (&*earlier, &mut event) {
+        call.turn = earlier.turn;
     }
-    if let Some(id) = id {
-        places.insert(&id, run.events.len() as u32);
-    }
-    run.events.push(event);
+    *earlier = event;
+    run.skipped.add("repeated");
 }
 
-/// Texts in user messages that no person wrote: the reason to skip them, and their beginnings.
-const NOT_HUMAN: [(&str, &[&str]); 5] = [
+/// The beginnings of texts in user messages that no person wrote, and the reasons to skip those.
+const NOT_HUMAN: [(&str, &str); 13] = [
+    ("<local-command-stdout>", "local_command"),
+    ("<local-command-stderr>", "local_command"),
+    ("<local-command-caveat>", "local_command"),
+    ("<bash-input>", "local_command"),
+    ("<bash-stdout>", "local_command"),
+    ("<bash-stderr>", "local_command"),
     (
+        "Caveat: The messages below were generated by the user while running local commands.",
         "local_command",
-        &[
-            "<local-command-stdout>",
-            "<local-command-stderr>",
-            "<local-command-caveat>",
-            "<bash-input>",
-            "<bash-stdout>",
-            "<bash-stderr>",
-            "Caveat: The messages below were generated by the user while running local commands.",
-        ],
     ),
-    ("command", &["<command-name>", "<command-message>"]),
-    ("interruption", &["[Request interrupted by user"]),
-    ("hook", &["Operation stopped by hook:"]),
-    ("editor_context", &["<ide_opened_file>", "<ide_selection>"]),
+    ("<command-name>", "command"),
+    ("<command-message>", "command"),
+    ("[Request interrupted by user", "interruption"),
+    ("Operation stopped by hook:", "hook"),
+    ("<ide_opened_file>", "editor_context"),
+    ("<ide_selection>", "editor_context"),
 ];
 
 /// Returns the text of a person; `None` if nobody wrote it.
@@ -259,9 +239,7 @@ fn read_human(text: &str, run: &mut Run) -> Option<String> {
         run.events.push(Event::Result(ToolResult { text, failed: false, id, name: None }));
         return None;
     }
-    let mut reasons = NOT_HUMAN.iter();
-    let begins = |texts: &[&str]| texts.iter().any(|text| beginning.starts_with(text));
-    if let Some((reason, _)) = reasons.find(|(_, texts)| begins(texts)) {
+    if let Some((_, reason)) = NOT_HUMAN.iter().find(|(begin, _)| beginning.starts_with(begin)) {
         run.skipped.add(*reason);
         if *reason == "command" && run.fallback.is_none() {
             run.fallback = command(text).map(|command| (command, Origin::Command));

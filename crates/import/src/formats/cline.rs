@@ -10,7 +10,7 @@ pub fn fits(object: Value) -> bool {
         || (matches!(object.text("type"), Some("say" | "ask")) && object.has("ts"))
 }
 
-pub fn read(value: Value, _line: u64, out: &mut Runs) {
+pub fn read(value: Value, out: &mut Runs) {
     out.skip(match value.list("files_in_context") {
         Some(_) => "task_metadata",
         None => "ui_message",

@@ -29,17 +29,15 @@ impl runs::Session for Session {
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
-        match record.text("type").unwrap_or_default() {
-            "response_item" => read_item(record.get("payload"), run),
-            kind => run.skipped.add(format!("record:{kind}")),
+        match (record.text("type").unwrap_or_default(), record.object("payload")) {
+            ("response_item", Some(item)) => read_item(item, run),
+            ("response_item", None) => run.skipped.add("malformed"),
+            (kind, _) => run.skipped.add(format!("record:{kind}")),
         }
     }
 }
 
-fn read_item(item: Option<Value>, run: &mut Run) {
-    let Some(item) = item.and_then(Value::as_object) else {
-        return run.skipped.add("malformed");
-    };
+fn read_item(item: Value, run: &mut Run) {
     let (role, kind) = (item.text("role"), item.text("type").unwrap_or("message"));
     if is_context(item) {
         run.skipped.add("context");

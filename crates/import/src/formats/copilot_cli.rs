@@ -101,12 +101,8 @@ impl Session {
 
     fn read_answer(&mut self, data: Value, run: &mut Run) {
         self.reason(data.text("reasoningText"), run);
-        let request = data.name("apiCallId");
-        let turn = request.and_then(|id| self.turns.get(id));
-        let turn = run.read_content(data.member("content"), turn);
-        if let Some(id) = request {
-            self.turns.insert(id, turn);
-        }
+        let turn = self.turns.get_or_insert(data.name("apiCallId"), || run.next_turn());
+        let turn = run.read_content(data.member("content"), Some(turn));
         run.read_each(data.member("toolRequests"), |run, request| {
             let call = call_of_part(request, turn);
             if let Some(id) = &call.id {
@@ -133,8 +129,7 @@ fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
         .or(result)
         .or_else(|| data.object("error").member("message"));
     let output = text_of(value, &mut run.skipped);
-    let binaries = result.member("binaryResultsForLlm");
-    run.read_each(binaries, Run::skip_as_part);
+    run.read_each(result.member("binaryResultsForLlm"), Run::skip_as_part);
     let has_failed = data.flag("success") == Some(false) || EXIT.is_match(&output.text);
     let result = output.into_result(has_failed.then_some(true).or_else(|| flag(data)));
     run.events.push(Event::Result(ToolResult { id: id.map(Into::into), ..result }));

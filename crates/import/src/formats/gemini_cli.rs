@@ -82,20 +82,14 @@ impl Session {
         read(message, run);
         let read = (mem::take(&mut run.events), mem::replace(&mut run.skipped, skipped));
         self.size += size(&read);
-        let id = message.name("id");
-        match id.and_then(|id| self.places.get(id)) {
-            Some(place) => {
-                let earlier = mem::replace(&mut self.messages[place as usize], read);
-                self.size -= size(&earlier);
-                run.skipped.add("repeated");
-            }
-            None => {
-                if let Some(id) = id {
-                    self.places.insert(id, self.messages.len() as u32);
-                }
-                self.messages.push(read);
-            }
-        }
+        let next = self.messages.len() as u32;
+        let place = self.places.get_or_insert(message.name("id"), || next);
+        let Some(earlier) = self.messages.get_mut(place as usize) else {
+            return self.messages.push(read);
+        };
+        self.size -= size(earlier);
+        *earlier = read;
+        run.skipped.add("repeated");
     }
 }
 

@@ -18,16 +18,16 @@ pub fn fits(value: Value) -> bool {
 }
 
 /// Each sample is a run.
-pub fn read(value: Value, line: u64, out: &mut Runs) {
+pub fn read(value: Value, out: &mut Runs) {
     if value.list("samples").is_none_or(Array::is_empty) {
         return out.skip("no_samples");
     }
     let evaluation = value.object("eval");
     for sample in out.report.skipped.objects(value.get("samples")) {
         match attached(sample) {
-            None => out.run(run(sample, sample, evaluation, line)),
-            Some(Ok(content)) => out.run(run(sample, content.root(), evaluation, line)),
-            Some(Err(_)) => out.too_large(line, TOO_MUCH_TEXT),
+            None => out.run(run(sample, sample, evaluation, out.line)),
+            Some(Ok(content)) => out.run(run(sample, content.root(), evaluation, out.line)),
+            Some(Err(_)) => out.too_large(out.line, TOO_MUCH_TEXT),
         }
     }
 }

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::{
     messages::{self, Messages, Side},
-    spans::{self, Span, SpanKind, Tool},
+    spans::{self, Span, SpanKind},
 };
 use crate::{
-    events::{CallInput, Origin, Run},
+    events::{Origin, Run, Skipped},
     format::Runs,
     json::{Members, Value},
     time,
@@ -17,36 +17,32 @@ pub fn fits(value: Value) -> bool {
     value.list("observations").is_some() && (value.object("trace").is_some() || value.has("id"))
 }
 
-pub fn read(value: Value, line: u64, out: &mut Runs) {
+pub fn read(value: Value, out: &mut Runs) {
     let trace = value.object("trace").unwrap_or(value);
-    out.run(run(trace, value.get("observations"), line));
+    out.run(run(trace, value.get("observations"), out.line));
 }
 
 fn run(trace: Value, observations: Option<Value>, line: u64) -> Run {
-    let scores = || trace.elements("scores");
-    let mut run = Run {
-        key: trace.name("id").map(Into::into),
-        objective: trace.member("input").and_then(messages::human),
-        label: scores().find_map(label),
-        confidence: scores().find_map(confidence),
-        created_at: trace.first(&["timestamp", "createdAt"]).and_then(time::utc),
-        ..Run::at(line)
-    };
-    let observations: Vec<_> = run.skipped.objects(observations).collect();
+    let mut skipped = Skipped::default();
+    let observations: Vec<_> = skipped.objects(observations).collect();
     let called = called_tools(&observations);
-    let spans: Vec<_> =
-        observations.iter().map(|&observation| span(observation, &called)).collect();
+    let spans: Vec<_> = observations.iter().map(|&value| span(value, &called)).collect();
     let spans: Vec<_> = spans.iter().collect();
 
-    let root = spans::first_root(&spans);
-    run.status = root.and_then(|root| spans[root].status);
-    let asked = root.map(|root| observations[root]).member("input").and_then(messages::human);
-    run.fallback = match asked {
-        Some(asked) => Some((asked, Origin::Field)),
-        None => trace.name("name").map(|name| (name.into(), Origin::Name)),
-    };
-    spans::read_spans(&spans, &mut run);
-    run
+    let root = spans::first_root(&spans).map(|root| observations[root]);
+    let asked = root.member("input").and_then(messages::human).map(|text| (text, Origin::Field));
+    let name = || trace.name("name").map(|name| (name.into(), Origin::Name));
+    let mut run = spans::run(&spans, trace.name("id").map(Into::into));
+    run.skipped.merge(skipped);
+    Run {
+        line,
+        objective: trace.member("input").and_then(messages::human),
+        fallback: asked.or_else(name),
+        label: trace.elements("scores").find_map(label),
+        confidence: trace.elements("scores").find_map(confidence),
+        created_at: trace.first(&["timestamp", "createdAt"]).and_then(time::utc),
+        ..run
+    }
 }
 
 fn label(score: Value) -> Option<bool> {
@@ -92,11 +88,11 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
             let output = observation.member("output");
             span.is_plain = output.is_some_and(|output| output.decoded().is_string());
         }
-        "TOOL" => span.kind = SpanKind::Tool(tool(observation, name)),
+        "TOOL" => span.kind = tool(observation, name),
         _ => {
             let mut names = spans::tool_names(name);
             if output_of_tool(observation).is_some() && names.any(|name| called.contains(name)) {
-                span.kind = SpanKind::Tool(tool(observation, name));
+                span.kind = tool(observation, name);
             }
         }
     }
@@ -108,20 +104,14 @@ fn output_of_tool(observation: Value<'_>) -> Option<Value<'_>> {
     observation.member("output").filter(|output| output.as_str() != Some("null"))
 }
 
-fn tool(observation: Value, name: &str) -> Tool {
+fn tool(observation: Value, name: &str) -> SpanKind {
     let metadata = observation.member("metadata").map(Value::decoded);
     let attributes = metadata.member("attributes").map(Value::decoded);
+    let name = attributes.first_name(&["gen_ai.tool.name", "ai.toolCall.name"]).unwrap_or(name);
+    let id = attributes.first_name(&["gen_ai.tool.call.id", "ai.toolCall.id"]);
     let input = observation.member("input").map(|input| {
         let input = input.decoded();
         spans::only_member(input, "input").and_then(Value::as_object).unwrap_or(input)
     });
-    Tool {
-        name: attributes
-            .first_name(&["gen_ai.tool.name", "ai.toolCall.name"])
-            .unwrap_or(name)
-            .into(),
-        id: attributes.first_name(&["gen_ai.tool.call.id", "ai.toolCall.id"]).map(Into::into),
-        input: CallInput::recorded(input),
-        output: output_of_tool(observation).map(spans::recorded_output).into(),
-    }
+    SpanKind::tool(name, id, input, output_of_tool(observation))
 }

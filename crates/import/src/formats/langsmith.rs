@@ -5,10 +5,10 @@ use std::mem;
 use super::{
     messages::{self, Messages, Side, Sides, messages_of},
     runs::{OpenRuns, Session},
-    spans::{self, Span, SpanKind, Spans, Tool},
+    spans::{self, Span, SpanKind, Spans},
 };
 use crate::{
-    events::{CallInput, Event, Run},
+    events::{Event, Run},
     format::{ReadRuns, Runs},
     json::{Array, Document, Members, Value, object_of},
     time,
@@ -26,13 +26,11 @@ fn is_run(value: Value) -> bool {
 }
 
 impl ReadRuns for OpenRuns<Trace> {
-    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
-        if is_run(value) {
-            return self.read_run(value, None, None, line, out);
-        }
-        for run in value.elements("runs") {
+    fn read(&mut self, value: Value, out: &mut Runs) {
+        let runs = value.list("runs").filter(|_| !is_run(value)).unwrap_or(value.alone());
+        for run in runs {
             if is_run(run) {
-                self.read_run(run, None, None, line, out);
+                self.read_run(run, None, None, out);
             } else {
                 out.skip("unknown_record");
             }
@@ -46,22 +44,15 @@ impl ReadRuns for OpenRuns<Trace> {
 
 impl OpenRuns<Trace> {
     /// Reads a run and all runs in it. `trace` and `parent` are the ids of its trace and of the run around it.
-    fn read_run(
-        &mut self,
-        run: Value,
-        trace: Option<&str>,
-        parent: Option<&str>,
-        line: u64,
-        out: &mut Runs,
-    ) {
+    fn read_run(&mut self, run: Value, trace: Option<&str>, parent: Option<&str>, out: &mut Runs) {
         let trace = trace.or_else(|| run.first_name(&["trace_id", "id"]));
         let parent = run.name("parent_run_id").or(parent);
         match trace {
-            Some(id) => self.add_to(id, line, out, |trace, out| trace.push(run, parent, line, out)),
+            Some(id) => self.add_to(id, out, |trace, out| trace.push(run, parent, out)),
             None => out.skip("malformed"),
         }
         for child in out.report.skipped.objects(run.get("child_runs")) {
-            self.read_run(child, trace, run.name("id"), line, out);
+            self.read_run(child, trace, run.name("id"), out);
         }
     }
 }
@@ -82,21 +73,19 @@ impl Session for Trace {
             let json = mem::take(&mut span.json);
             interpret(span, Document::written(json).root(), Some(index) == root);
         }
-        let root = root.map(|root| &spans[root]);
-        let run = spans::run(&Vec::from_iter(&spans), root, run.key.unwrap_or_default());
+        let run = spans::run(&Vec::from_iter(&spans), run.key);
         out.run(Run { label, ..run });
     }
 }
 
 impl Trace {
-    fn push(&mut self, run: Value, parent: Option<&str>, line: u64, out: &mut Runs) {
+    fn push(&mut self, run: Value, parent: Option<&str>, out: &mut Runs) {
         // A run of another kind is read only if it is the root.
         let is_read = matches!(run.text("run_type"), Some("llm" | "tool"))
             || parent.is_none_or(|parent| self.0.get(parent).is_none());
         let names = ["run_type", "inputs", "outputs", "error", "feedback_stats"];
         let members = names.iter().filter_map(|name| Some((*name, run.member(name)?)));
         let span = Span {
-            line,
             id: run.name("id").map(Into::into),
             parent: parent.map(Into::into),
             name: run.text("name").unwrap_or_default().into(),
@@ -108,8 +97,7 @@ impl Trace {
     }
 }
 
-/// Sets the kind of a span and what follows from the members of its run. The root is the agent, unless it is a
-/// model call or a tool.
+/// Sets the kind of a span and what follows from its run. The root is the agent, unless it is a model call or a tool.
 fn interpret(span: &mut Span, run: Value, is_root: bool) {
     // A graph that waits for a person has not failed.
     let error = run.name("error").filter(|error| !error.contains("GraphInterrupt"));
@@ -119,7 +107,7 @@ fn interpret(span: &mut Span, run: Value, is_root: bool) {
     }
     let is_model = run.text("run_type") == Some("llm");
     if run.text("run_type") == Some("tool") {
-        span.kind = SpanKind::Tool(tool(run, &span.name));
+        span.kind = tool(run, &span.name);
     } else if is_model || is_root {
         let recorded = |side| run.member(["inputs", "outputs"][side as usize]);
         let sides = sides(run);
@@ -163,7 +151,7 @@ fn label(run: Value) -> Option<bool> {
         .find_map(|(name, feedback)| spans::label(name, feedback.get("avg")?))
 }
 
-fn tool(run: Value, name: &str) -> Tool {
+fn tool(run: Value, name: &str) -> SpanKind {
     let inner = |side, name| {
         let value = run.member(side)?;
         Some(spans::only_member(value, name).unwrap_or(value))
@@ -173,10 +161,5 @@ fn tool(run: Value, name: &str) -> Tool {
         Some((_, message)) if message.has("tool_call_id") => message,
         _ => output,
     });
-    Tool {
-        name: name.into(),
-        id: output.name("tool_call_id").map(Into::into),
-        input: CallInput::recorded(inner("inputs", "input")),
-        output: output.map(spans::recorded_output).into(),
-    }
+    SpanKind::tool(name, output.name("tool_call_id"), inner("inputs", "input"), output)
 }

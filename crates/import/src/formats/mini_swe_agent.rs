@@ -21,12 +21,11 @@ pub fn fits(value: Value) -> bool {
 /// Returns whether the first answer of a conversation has a command as only mini-swe-agent asks for it.
 pub fn is_conversation(messages: Array) -> bool {
     let answer = messages.iter().find(|message| message.text("role") == Some("assistant"));
-    let text = answer.text("content");
-    text.is_some_and(|text| text.contains("```mswea_bash_command\n"))
+    answer.text("content").is_some_and(|text| text.contains("```mswea_bash_command\n"))
 }
 
-pub fn read(value: Value, line: u64, out: &mut Runs) {
-    let mut run = Run::at(line);
+pub fn read(value: Value, out: &mut Runs) {
+    let mut run = Run::at(out.line);
     run.read_exit_status(value, "Submitted");
     let messages = value.as_array().or_else(|| value.list("messages"));
     let messages = messages.into_iter().flatten();
@@ -50,8 +49,7 @@ fn has_tools(message: Value) -> bool {
         || message.text("object") == Some("response")
 }
 
-/// Reads a message of a conversation with commands in its texts. `has_task` says whether a person has said
-/// anything before.
+/// Reads a message of a conversation with commands in its texts. `has_task`: whether a person has said anything before.
 fn read_text(message: Value, run: &mut Run, has_task: &mut bool) {
     let Some(role) = message.text("role") else { return run.skipped.add("malformed") };
     match role {

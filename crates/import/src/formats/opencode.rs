@@ -26,7 +26,7 @@ fn is_export(object: Value) -> bool {
 pub struct Session;
 
 impl runs::Session for Session {
-    fn read_whole(export: Value, line: u64, out: &mut Runs) -> bool {
+    fn read_whole(export: Value, out: &mut Runs) -> bool {
         let Some(info) = export.object("info").filter(|_| is_export(export)) else { return false };
         if info.text("parentID").is_some() {
             out.skip("subagent");
@@ -35,7 +35,7 @@ impl runs::Session for Session {
         let mut run = Run {
             key: info.name("id").map(Into::into),
             created_at: info.object("time").member("created").and_then(time::utc),
-            ..Run::at(line)
+            ..Run::at(out.line)
         };
         run.read_each(export.member("messages"), read_message);
         out.run(run);
@@ -119,14 +119,11 @@ fn read_tool(part: Value, run: &mut Run) {
     let turn = run.turn();
     let input = CallInput::recorded(state.member("input"));
     let call = Call::new(part.name("tool"), input, part.name("callID"), turn);
-    let (value, has_failed) = match status {
-        Some("error") => (state.member("error"), Some(true)),
-        _ => {
-            let exit = state.member("metadata").get("exit").and_then(Value::as_f64);
-            (state.member("output"), exit.map(|code| code != 0.0))
-        }
-    };
-    let result = (value.is_some() || status == Some("error"))
+    let is_error = status == Some("error");
+    let value = state.member(if is_error { "error" } else { "output" });
+    let exit = state.member("metadata").get("exit").and_then(Value::as_f64);
+    let has_failed = if is_error { Some(true) } else { exit.map(|code| code != 0.0) };
+    let result = (value.is_some() || is_error)
         .then(|| text_of(value, &mut run.skipped).into_result(has_failed));
     run.call_with_result(call, result);
     run.read_each(state.member("attachments"), Run::skip_as_part);

@@ -17,24 +17,24 @@ pub fn fits(object: Value) -> bool {
             && object.object("metadata").is_some())
 }
 
-pub fn read(value: Value, line: u64, out: &mut Runs) {
+pub fn read(value: Value, out: &mut Runs) {
     if let Err(error) = value.to_trace(|_| Err(fmt::Error)) {
         let path = error.path().map(Into::into);
         let input = &out.report.name;
-        let error = Error::new(Code::InvalidTrace, input, Some(line), &error.to_string());
+        let error = Error::new(Code::InvalidTrace, input, Some(out.line), &error.to_string());
         return out.done(Err(Error { path, ..error }));
     }
     if value.list("steps").is_none_or(Array::is_empty) {
         return out.skip("no_steps");
     }
     if value.count(MAX_VALUES + 1) > MAX_VALUES {
-        return out.too_large(line, TOO_MANY_VALUES);
+        return out.too_large(out.line, TOO_MANY_VALUES);
     }
     let has_time = value.member("metadata").text("created_at").is_some();
     let provenance = Provenance {
         importer: IMPORTER,
         format: out.format.name,
-        source: Source { name: out.report.name.clone(), line },
+        source: Source { name: out.report.name.clone(), line: out.line },
         key: value.text("id").map(Into::into),
         objective_from: Origin::Own,
         success_from: Origin::Own,

@@ -18,12 +18,11 @@ use crate::{
 /// The state of a run while its records are read.
 pub trait Session: Default + Send {
     /// Reads a value that is a run by itself. Returns whether it is one.
-    fn read_whole(_value: Value, _line: u64, _out: &mut Runs) -> bool {
+    fn read_whole(_value: Value, _out: &mut Runs) -> bool {
         false
     }
 
-    /// Returns the key of the session that a record begins, or `None` if it belongs to the open one, which has the
-    /// key `_open`.
+    /// Returns the key of the session that a record begins; `None` if it belongs to the open one, with the key `_open`.
     fn begins<'d>(_record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         None
     }
@@ -56,8 +55,8 @@ pub struct Sessions<S> {
 
 impl<S: Session> ReadRuns for Sessions<S> {
     /// Reads a record into its session. A record before the first session begins one.
-    fn read(&mut self, record: Value, line: u64, out: &mut Runs) {
-        if S::read_whole(record, line, out) {
+    fn read(&mut self, record: Value, out: &mut Runs) {
+        if S::read_whole(record, out) {
             return;
         }
         let open = self.open.as_ref();
@@ -67,7 +66,7 @@ impl<S: Session> ReadRuns for Sessions<S> {
             (key, _) => {
                 let key = key.flatten();
                 self.runs.end_all(out);
-                let number = self.runs.begin(key, line, out);
+                let number = self.runs.begin(key, out);
                 self.open = Some((number, key.map(Into::into)));
                 number
             }
@@ -110,19 +109,17 @@ struct OpenRun<T> {
 }
 
 impl<T: Session> OpenRuns<T> {
-    /// Begins a run, and returns its number. If too many are open, the least recently used one ends.
-    pub fn begin(&mut self, key: Option<&str>, line: u64, out: &mut Runs) -> u32 {
+    /// Begins a run for a record, and returns its number. If too many are open, the least recently used one ends.
+    pub fn begin(&mut self, key: Option<&str>, out: &mut Runs) -> u32 {
         let oldest = self.runs.iter().min_by_key(|(_, open)| open.used).map(|(number, _)| *number);
         if let Some(oldest) = oldest.filter(|_| self.runs.len() == MAX_OPEN)
             && let Some(open) = self.runs.remove(&oldest)
         {
             open.session.end(open.run, out);
         }
-        self.clock += 1;
         self.begun += 1;
-        let run = Run { key: key.map(Into::into), ..Run::at(line) };
-        let open = OpenRun { run, session: T::default(), size: 0, used: self.clock };
-        self.runs.insert(self.begun, open);
+        let run = Run { key: key.map(Into::into), ..Run::at(out.line) };
+        self.runs.insert(self.begun, OpenRun { run, session: T::default(), size: 0, used: 0 });
         self.begun
     }
 
@@ -146,15 +143,9 @@ impl<T: Session> OpenRuns<T> {
     }
 
     /// Like [`Self::add`], for the run with this id, which the record may begin.
-    pub fn add_to(
-        &mut self,
-        id: &str,
-        line: u64,
-        out: &mut Runs,
-        add: impl FnOnce(&mut T, &mut Runs),
-    ) {
+    pub fn add_to(&mut self, id: &str, out: &mut Runs, add: impl FnOnce(&mut T, &mut Runs)) {
         let number = self.ids.get(id).unwrap_or_else(|| {
-            let number = self.begin(Some(id), line, out);
+            let number = self.begin(Some(id), out);
             self.ids.insert(id, number);
             number
         });
@@ -179,6 +170,14 @@ impl Ids {
 
     pub fn insert(&mut self, id: &str, number: u32) -> Option<u32> {
         self.0.insert(hash(id), number)
+    }
+
+    /// Returns the number of an id. A new id gets `new`, and so does none.
+    pub fn get_or_insert(&mut self, id: Option<&str>, new: impl FnOnce() -> u32) -> u32 {
+        match id {
+            Some(id) => *self.0.entry(hash(id)).or_insert_with(new),
+            None => new(),
+        }
     }
 }
 

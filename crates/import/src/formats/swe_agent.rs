@@ -22,8 +22,8 @@ pub fn fits(value: Value) -> bool {
     value.list("trajectory").is_some() || first.has("agent")
 }
 
-pub fn read(value: Value, line: u64, out: &mut Runs) {
-    let mut run = Run::at(line);
+pub fn read(value: Value, out: &mut Runs) {
+    let mut run = Run::at(out.line);
     run.read_exit_status(value, "submitted");
     let entries = value.elements("history");
     let demonstrations = entries.clone().filter(|entry| is_demonstration(*entry)).count();

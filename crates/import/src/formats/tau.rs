@@ -11,31 +11,28 @@ pub fn fits(value: Value) -> bool {
     value.list("traj").is_some() && value.has("reward") || value.list("simulations").is_some()
 }
 
-pub fn read(value: Value, line: u64, out: &mut Runs) {
+pub fn read(value: Value, out: &mut Runs) {
     if let Some(messages) = value.list("traj") {
-        let mut run = Run { label: label(value.member("reward")), ..Run::at(line) };
+        let mut run = Run { label: label(value.member("reward")), ..Run::at(out.line) };
         run.read_messages(messages);
         out.run(run);
     }
     let simulations = value.get("simulations").filter(|simulations| simulations.is_array());
     for simulation in out.report.skipped.objects(simulations) {
-        out.run(simulated(simulation, line));
+        out.run(simulated(simulation, out.line));
     }
 }
 
-fn simulated(simulation: Value, line: u64) -> Run {
+fn simulated<'d>(simulation: Value<'d>, line: u64) -> Run {
     let mut run = Run {
         key: simulation.name("id").map(str::to_owned),
         label: label(simulation.object("reward_info").member("reward")),
         created_at: simulation.first(&["start_time", "timestamp"]).and_then(time::utc),
         ..Run::at(line)
     };
-    for message in simulation.elements("messages") {
-        match message.list("tool_messages") {
-            Some(messages) => messages.iter().for_each(|message| read_message(message, &mut run)),
-            None => read_message(message, &mut run),
-        }
-    }
+    let messages = simulation.elements("messages");
+    let inside = |message: Value<'d>| message.list("tool_messages").unwrap_or(message.alone());
+    messages.flat_map(inside).for_each(|message| read_message(message, &mut run));
     run.skipped.add_many("voice_ticks", simulation.elements("ticks").count() as u64);
     run
 }

@@ -61,11 +61,8 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
         Some(part) => Output { text: text_of_parts([part], skipped), failed: flag(part) },
         None => text_of(value, skipped),
     };
-    let has_failed = match kind {
-        "tool-error" => true,
-        "shell_call_output" | "apply_patch_call_output" => part.text("status") == Some("failed"),
-        _ => false,
-    };
+    let has_status = ["shell_call_output", "apply_patch_call_output"].contains(&kind);
+    let has_failed = kind == "tool-error" || (has_status && part.text("status") == Some("failed"));
     let flag = flag(part).or(has_failed.then_some(true)).or(output.failed);
     // Anthropic's results are judged by their flag alone.
     let result = output.into_result(flag.or((kind == "tool_result").then_some(false)));
@@ -221,37 +218,28 @@ impl Run {
             }
         }
         let calls = calls(message);
-        // LangChain keeps calls with invalid JSON in a separate list, or with the others in
-        // `additional_kwargs`.
+        // LangChain keeps calls with invalid JSON in a separate list, or with the others in `additional_kwargs`.
         if calls.is_empty() || message.elements("tool_calls").next().is_some() {
             let invalid = message.elements("invalid_tool_calls").count();
             self.skipped.add_many("part:invalid_tool_call", invalid as u64);
         }
+        let events = self.events[begin..].iter();
+        of_parts.extend(events.filter_map(|event| event.call()?.id.clone()));
+        let is_of_part = |id: Option<&str>| id.is_some_and(|id| of_parts.contains(id));
+        for call in calls {
+            match call.as_object().map(|call| call_of_part(call, turn)) {
+                None => self.skipped.add("malformed"),
+                Some(call) if is_of_part(call.id.as_deref()) => self.skipped.add("repeated"),
+                Some(call) => self.call(call),
+            }
+        }
         let invocations = message
             .list("toolInvocations")
             .or_else(|| message.object("content").list("toolInvocations"));
-        if !calls.is_empty() || invocations.is_some() {
-            let events = self.events[begin..].iter();
-            of_parts.extend(events.filter_map(|event| event.call()?.id.clone()));
-        }
-        for call in calls {
-            if !call.is_object() {
-                self.skipped.add("malformed");
-                continue;
-            }
-            let call = call_of_part(call, turn);
-            if call.id.as_ref().is_some_and(|id| of_parts.contains(id)) {
-                self.skipped.add("repeated");
-            } else {
-                self.call(call);
-            }
-        }
         for invocation in invocations.into_iter().flatten() {
             match invocation.as_object().map(ToolPart::of_invocation) {
                 None => self.skipped.add("part:?"),
-                Some(tool) if tool.id().is_some_and(|id| of_parts.contains(id)) => {
-                    self.skipped.add("repeated");
-                }
+                Some(tool) if is_of_part(tool.id()) => self.skipped.add("repeated"),
                 Some(tool) => self.read_tool_part(tool, turn),
             }
         }

@@ -3,7 +3,7 @@
 use super::conversation::call_of_part;
 use crate::{
     events::{Call, CallInput, Event, Run, ToolResult},
-    json::{Kind, Members, Value},
+    json::{Members, Value},
     results::{text_of, text_of_part, text_of_summary},
 };
 
@@ -70,12 +70,8 @@ impl Run {
 }
 
 fn content_text(item: Value) -> Option<String> {
-    match item.member("content")?.kind() {
-        Kind::String(text) => Some(text.into()),
-        Kind::Array(parts) => {
-            let texts: Vec<_> = parts.iter().filter_map(text_of_part).collect();
-            (!texts.is_empty()).then(|| texts.join("\n"))
-        }
-        _ => None,
-    }
+    let content = item.member("content").filter(|content| !content.is_object())?;
+    let parts = content.as_array().unwrap_or_else(|| content.alone());
+    let texts: Vec<_> = parts.iter().filter_map(text_of_part).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
 }

@@ -7,7 +7,7 @@ use knowledgepulse_workers::CancelToken;
 use super::items::ITEMS;
 use crate::{
     events::Run,
-    json::{self, Array, Document, Kind, Made, Members, Value, json_of},
+    json::{self, Array, Document, Made, Members, Value, json_of},
 };
 
 /// The side of a model call on which a value was recorded.
@@ -73,17 +73,17 @@ pub fn unwrapped<'d>(value: Value<'d>) -> Option<(Option<&'d str>, Value<'d>)> {
         return with_own_role(object);
     }
     // As LangChain stores it.
-    if let Some(data) = object.object("data").filter(|data| data.has("content")) {
-        match object.text("type") {
-            Some(role @ ("human" | "ai" | "system" | "tool" | "function")) => {
-                return Some((Some(role), data));
-            }
-            Some("generic") => return with_own_role(data),
-            _ => {}
+    let data = object.object("data").filter(|data| data.has("content"));
+    match (object.text("type"), data) {
+        (role @ Some("human" | "ai" | "system" | "tool" | "function"), Some(data)) => {
+            Some((role, data))
+        }
+        (Some("generic"), Some(data)) => with_own_role(data),
+        _ => {
+            let message = object.object("message").filter(|message| message.text("role").is_some());
+            with_own_role(message.unwrap_or(object))
         }
     }
-    let message = object.object("message").filter(|message| message.text("role").is_some());
-    with_own_role(message.unwrap_or(object))
 }
 
 /// Returns whether a value is a message, or an item of the Responses API.
@@ -117,19 +117,14 @@ pub fn with_role<'d>(
 /// Returns the messages of a value that was recorded as input or as output; `None` if none can be read.
 pub fn messages_of(value: Value, side: Side) -> Option<Messages> {
     let value = value.decoded();
-    match value.kind() {
-        Kind::String(text) => {
-            let is_answer = side == Side::Output && !json::is_blank(text);
-            if is_answer { content_of(side, value) } else { None }
-        }
-        Kind::Array(_) => of_array(value),
-        Kind::Object(object) => of_object(object, side),
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) => None,
+    match value.as_str() {
+        Some(text) if side == Side::Output && !json::is_blank(text) => content_of(side, value),
+        Some(_) => None,
+        None => of_array(value).or_else(|| of_object(value.as_object()?, side)),
     }
 }
 
-/// Returns the text of a person in a value that was recorded as input: the value itself, the first human
-/// message, or the prompt.
+/// Returns the text of a person in a value that was recorded as input: itself, the first human message, or the prompt.
 pub fn human(value: Value) -> Option<String> {
     let value = value.decoded();
     if let Some(text) = value.as_str() {
@@ -183,33 +178,26 @@ fn of_object<'d>(object: Value<'d>, side: Side) -> Option<Messages<'d>> {
     if let Some(content) = first("candidates").object("content") {
         return Messages::made([with_role("assistant", content.members())]);
     }
-    if let Some(answer) = first("choices").member("message") {
-        return one(answer);
-    }
-    if is_message(object) {
-        return one(object);
+    let itself = || is_message(object).then_some(object);
+    if let Some(message) = first("choices").member("message").or_else(itself) {
+        return one(message);
     }
     if is_call(object) {
         return of_calls(object.alone());
     }
-    if let Some(new) = object.object("new_message") {
-        return one(new);
+    let content = object.get("content");
+    let inside = || content.filter(|content| is_message(*content));
+    if let Some(message) = object.object("new_message").or_else(inside) {
+        return one(message);
     }
-    match object.get("content") {
-        Some(content) if is_message(content) => return one(content),
-        Some(content) if content.is_object() || content.is_array() => {
-            return content_of(side, content);
-        }
-        _ => {}
+    if let Some(content) = content.filter(|content| content.is_object() || content.is_array()) {
+        return content_of(side, content);
     }
-    match object.get("prompt").filter(|_| side == Side::Input) {
-        Some(prompt) if prompt.is_string() => content_of(side, prompt),
-        Some(prompt) if prompt.is_array() => of_array(prompt),
-        _ => {
-            let text = object.get("text").filter(|text| text.is_string());
-            text.filter(|_| side == Side::Output).and_then(|text| content_of(side, text))
-        }
+    let text = object.get(["prompt", "text"][side as usize])?;
+    if text.is_string() {
+        return content_of(side, text);
     }
+    of_array(text).filter(|_| side == Side::Input)
 }
 
 /// Returns whether a value is a call outside of a message.

@@ -37,10 +37,10 @@ fn is_whole(object: Value) -> bool {
 pub struct Conversation;
 
 impl Session for Conversation {
-    fn read_whole(value: Value, line: u64, out: &mut Runs) -> bool {
+    fn read_whole(value: Value, out: &mut Runs) -> bool {
         let is_whole = value.as_object().is_none_or(is_whole);
         if is_whole {
-            out.conversation(run(value, line));
+            out.conversation(run(value, out.line));
         }
         is_whole
     }

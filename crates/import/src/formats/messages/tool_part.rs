@@ -50,7 +50,6 @@ impl Run {
         }
         let input = CallInput::recorded(fields.first(&["input", "args", "rawInput"]));
         let call = Call::new(name, input, tool.id(), turn);
-        let id = call.id.clone();
         let approval = fields.object("approval");
         let is_denied = state == "output-denied" || approval.flag("approved") == Some(false);
         let failure = |text: Option<&str>| {
@@ -65,15 +64,12 @@ impl Run {
             }
             _ => None,
         };
-        if is_of_provider {
-            let result = result.map(|result| call.answer(result));
-            self.call(call);
-            self.events.extend(result);
-        } else {
-            self.call_with_result(call, result);
-        }
+        let result = result.map(|result| call.answer(result));
+        self.call(call);
+        let results = if is_of_provider { &mut self.events } else { &mut self.turns.results };
+        results.extend(result);
         if is_denied {
-            self.turns.denied.extend(id);
+            self.turns.denied.extend(tool.id().map(Into::into));
         }
     }
 }

@@ -5,12 +5,9 @@ use std::{collections::BTreeMap, mem};
 
 use super::super::{
     messages::{self, Messages, Side, messages_of, with_role},
-    spans::{Span, SpanKind, Tool, is_empty, recorded_output},
+    spans::{Span, SpanKind, is_empty},
 };
-use crate::{
-    events::CallInput,
-    json::{Document, Made, Members, Value, json_of},
-};
+use crate::json::{Document, Made, Members, Value, json_of};
 
 /// Attributes that tell kinds of spans apart.
 const KINDS: [&str; 7] = [
@@ -118,10 +115,8 @@ pub(super) fn event_messages(
         "gen_ai.choice" => [Vec::new(), said("assistant", Some("message"))],
         name => {
             let role = name.strip_prefix("gen_ai.")?.strip_suffix(".message")?;
-            if !["system", "user", "assistant", "tool"].contains(&role) {
-                return None;
-            }
-            [said(role, None), Vec::new()]
+            let is_known = ["system", "user", "assistant", "tool"].contains(&role);
+            [is_known.then(|| said(role, None))?, Vec::new()]
         }
     })
 }
@@ -169,7 +164,7 @@ pub(super) fn interpret(span: &mut Span) {
         span.status = Some(false);
     }
     if is_tool {
-        span.kind = SpanKind::Tool(tool(attributes, &span.name));
+        span.kind = tool(attributes, &span.name);
     } else {
         let sides = Side::BOTH.map(|side| messages(attributes, &events[side as usize], side));
         span.set_sides(is_agent, &sides, |side| {
@@ -190,7 +185,7 @@ pub(super) fn interpret(span: &mut Span) {
 fn messages<'d>(attributes: Value<'d>, events: &[String], side: Side) -> Option<Messages<'d>> {
     PLACES[side as usize].iter().find_map(|place| match place {
         Place::Json(_) => messages_of(json_at(attributes, place)?, side),
-        Place::Flat(prefix, infix) => flattened(attributes, prefix, infix, side),
+        Place::Flat(prefix, infix) => flat(attributes, prefix, infix, side),
         Place::Answer => answer(attributes),
         Place::Events => {
             Messages::written(events.concat()).or_else(|| events_in_attribute(attributes, side))
@@ -207,17 +202,13 @@ fn json_at<'d>(attributes: Value<'d>, place: &Place) -> Option<Value<'d>> {
     attributes.member(name).filter(|_| is_of_model)
 }
 
-fn tool(attributes: Value, name: &str) -> Tool {
+fn tool(attributes: Value, name: &str) -> SpanKind {
     let name = attributes
         .first_name(&TOOL_NAME)
         .unwrap_or_else(|| name.strip_prefix("execute_tool ").unwrap_or(name));
     let output = attributes.first(&TOOL_OUTPUT).filter(|output| output.as_str() != Some("null"));
-    Tool {
-        name: name.to_owned(),
-        id: attributes.first_name(&TOOL_ID).map(Into::into),
-        input: CallInput::recorded(attributes.first(&TOOL_INPUT)),
-        output: output.map(recorded_output).into(),
-    }
+    let (id, input) = (attributes.first_name(&TOOL_ID), attributes.first(&TOOL_INPUT));
+    SpanKind::tool(name, id, input, output)
 }
 
 fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Messages<'d>> {
@@ -236,25 +227,17 @@ fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
     let calls = calls.into_iter().flatten().filter(|call| call.is_object());
     let calls: Vec<_> = calls.map(Made::Value).collect();
     let parts = [
+        ("role", Some(Made::Text("assistant"))),
         ("reasoning", attributes.name(REASONING).map(Made::Text)),
         ("content", attributes.first_name(&ANSWER).map(Made::Text)),
         ("tool_calls", (!calls.is_empty()).then_some(Made::List(calls))),
     ];
-    let mut message: BTreeMap<_, _> =
-        parts.into_iter().filter_map(|(name, part)| Some((name, part?))).collect();
-    if message.is_empty() {
-        return None;
-    }
-    message.insert("role", Made::Text("assistant"));
-    Messages::made([Made::Object(message)])
+    let parts = parts.into_iter().filter_map(|(name, part)| Some((name, part?)));
+    let message: BTreeMap<_, _> = parts.collect();
+    if message.len() > 1 { Messages::made([Made::Object(message)]) } else { None }
 }
 
-fn flattened<'d>(
-    attributes: Value<'d>,
-    prefix: &str,
-    infix: &str,
-    side: Side,
-) -> Option<Messages<'d>> {
+fn flat<'d>(attributes: Value<'d>, prefix: &str, infix: &str, side: Side) -> Option<Messages<'d>> {
     let mut messages: BTreeMap<u64, Vec<(&str, Value)>> = BTreeMap::new();
     for (name, value) in attributes.members() {
         if let Some((index, field)) = numbered(name, prefix)
@@ -263,8 +246,7 @@ fn flattened<'d>(
             messages.entry(index).or_default().push((field, value));
         }
     }
-    let messages = messages.into_values().filter_map(|fields| unflattened(fields, side.role()));
-    Messages::made(messages)
+    Messages::made(messages.into_values().filter_map(|fields| unflattened(fields, side.role())))
 }
 
 fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u64, &'a str)> {
@@ -278,22 +260,19 @@ fn unflattened<'d>(fields: Vec<(&'d str, Value<'d>)>, role: &'d str) -> Option<M
     let mut parts: BTreeMap<u64, BTreeMap<_, _>> = BTreeMap::new();
     let mut calls: BTreeMap<u64, BTreeMap<_, _>> = BTreeMap::new();
     for (field, value) in fields.into_iter().filter(|(_, value)| !value.is_null()) {
-        let (object, name) = match field {
-            "role" | "name" | "tool_call_id" | "content" => (&mut message, field),
-            "function_call_name" => (calls.entry(0).or_default(), "name"),
-            "function_call_arguments_json" => (calls.entry(0).or_default(), "arguments"),
-            _ => {
-                if let Some((index, field)) = numbered(field, "contents.") {
-                    let field = field.strip_prefix("message_content.").unwrap_or(field);
-                    (parts.entry(index).or_default(), field)
-                } else if let Some((index, field)) = numbered(field, "tool_calls.") {
-                    let field = field.strip_prefix("tool_call.").unwrap_or(field);
-                    let field = field.strip_prefix("function.").unwrap_or(field);
-                    (calls.entry(index).or_default(), field)
-                } else {
-                    continue;
-                }
+        let (part, call) = (numbered(field, "contents."), numbered(field, "tool_calls."));
+        let (object, name) = match (field, part.or(call)) {
+            ("role" | "name" | "tool_call_id" | "content", _) => (&mut message, field),
+            ("function_call_name", _) => (calls.entry(0).or_default(), "name"),
+            ("function_call_arguments_json", _) => (calls.entry(0).or_default(), "arguments"),
+            (_, Some((index, field))) => {
+                let list = if part.is_some() { &mut parts } else { &mut calls };
+                let wrappers = ["message_content.", "tool_call.", "function."].into_iter();
+                let name = wrappers
+                    .fold(field, |name, wrapper| name.strip_prefix(wrapper).unwrap_or(name));
+                (list.entry(index).or_default(), name)
             }
+            _ => continue,
         };
         let value = if field == "content" { content(value) } else { value };
         object.insert(name, Made::Value(value));

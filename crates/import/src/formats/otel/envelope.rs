@@ -2,25 +2,16 @@
 
 use serde::{Serialize, Serializer, ser::Error as _};
 
-use super::super::spans::Span;
-use super::attributes::{event_messages, is_kept};
+use super::{
+    super::spans::Span,
+    Log,
+    attributes::{event_messages, is_kept},
+};
 use crate::{
     events::MAX_VALUES,
     json::{Document, Members, Value, written},
     time,
 };
-
-pub(super) enum Item {
-    /// A span, and the id of its trace.
-    Span(String, Box<Span>),
-    /// The messages of a log record, and the ids of its trace and span.
-    Log(String, String, [Vec<String>; 2]),
-    Skipped(&'static str),
-}
-
-/// A part of a value. The error is that attributes have more than [`MAX_VALUES`] values, or that there is no
-/// memory for them.
-pub(super) type ReadItem = serde_json::Result<Item>;
 
 pub(super) fn is_span(value: Value) -> bool {
     value.text("name").is_some()
@@ -28,34 +19,27 @@ pub(super) fn is_span(value: Value) -> bool {
         && trace_id(value).is_some()
 }
 
-pub(super) fn read(value: Value, mut each: impl FnMut(ReadItem)) {
-    if is_span(value) {
-        return each(span(value));
-    }
-    let whole = Some(value);
-    let trace = value.member("trace");
-    for (value, name) in [(whole, "resourceSpans"), (whole, "batches"), (trace, "resourceSpans")] {
-        for resource in value.into_iter().flat_map(|value| value.elements(name)) {
-            for scopes in ["scopeSpans", "instrumentationLibrarySpans"] {
-                for scope in resource.elements(scopes) {
-                    scope.elements("spans").for_each(|value| each(span(value)));
-                }
-            }
-        }
-    }
-    for resource in value.elements("resourceLogs") {
-        for scope in resource.elements("scopeLogs") {
-            scope.elements("logRecords").for_each(|record| each(log(record)));
-        }
-    }
-    for trace in value.elements("data") {
-        trace.elements("spans").for_each(|value| each(span(value)));
-    }
+pub(super) fn spans(value: Value<'_>) -> impl Iterator<Item = Value<'_>> {
+    let (single, value) = if is_span(value) { (Some(value), None) } else { (None, Some(value)) };
+    let all = ["resourceSpans", "batches"].into_iter().flat_map(move |name| value.elements(name));
+    let resources = all.chain(value.member("trace").elements("resourceSpans"));
+    let scopes = resources.flat_map(|resource| {
+        let names = ["scopeSpans", "instrumentationLibrarySpans"].into_iter();
+        names.flat_map(move |name| resource.elements(name))
+    });
+    let traces = value.elements("data");
+    single.into_iter().chain(scopes.chain(traces).flat_map(|spans| spans.elements("spans")))
 }
 
-/// Reads a span of OTLP or of Jaeger, or a single one.
-fn span(value: Value) -> ReadItem {
-    let Some(trace) = trace_id(value) else { return Ok(Item::Skipped("malformed")) };
+pub(super) fn logs(value: Value<'_>) -> impl Iterator<Item = Value<'_>> {
+    let scopes = value.elements("resourceLogs").flat_map(|resource| resource.elements("scopeLogs"));
+    scopes.flat_map(|scope| scope.elements("logRecords"))
+}
+
+/// Returns a span of OTLP or of Jaeger, or a single one, and the id of its trace; `None` without that. Fails if
+/// attributes have more than [`MAX_VALUES`] values, or if there is no memory for them.
+pub(super) fn span(value: Value) -> serde_json::Result<Option<(String, Span)>> {
+    let Some(trace) = trace_id(value) else { return Ok(None) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
     let parent = value
         .first_name(&["parentSpanId", "parentId", "parent_id"])
@@ -87,23 +71,19 @@ fn span(value: Value) -> ReadItem {
         let messages = event_messages(name, attributes, None);
         span.add_events(messages.unwrap_or_default());
     }
-    Ok(Item::Span(trace, Box::new(span)))
+    Ok(Some((trace, span)))
 }
 
-fn log(record: Value) -> ReadItem {
+/// Returns a log record and the id of its trace; `None` if it has no messages or no span. Fails as [`span`] does.
+pub(super) fn log(record: Value) -> serde_json::Result<Option<(String, Log)>> {
     let attributes = all_attributes(record.get("attributes"))?;
     let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
     let plain = |body| written(|out| serde_json::to_writer(out, &Attribute::Wrapped(body)));
     let body = record.member("body").map(plain).transpose()?.map(Document::written);
     let sides = event_messages(name, attributes, body.as_ref().map(Document::root));
-    let ids = record
-        .as_object()
-        .and_then(|record| Some((trace_id(record)?, id(record, &["spanId", "span_id"])?)));
-    match (ids, sides) {
-        (Some((trace, span)), Some(sides)) => Ok(Item::Log(trace, span.into(), sides)),
-        _ => Ok(Item::Skipped("other_log")),
-    }
+    let span = id(record, &["spanId", "span_id"]).map(Into::into);
+    Ok(trace_id(record).zip(span.zip(sides)))
 }
 
 /// Returns an id of a span, which may be in its context.
@@ -114,7 +94,7 @@ fn id<'d>(span: Value<'d>, names: &[&str]) -> Option<&'d str> {
 
 fn trace_id(span: Value) -> Option<String> {
     let id = id(span, &["traceId", "trace_id", "traceID"])?.to_lowercase();
-    Some(id.strip_prefix("0x").map(Into::into).unwrap_or(id))
+    Some(id.strip_prefix("0x").unwrap_or(&id).into())
 }
 
 fn is_ok(code: Value) -> Option<bool> {

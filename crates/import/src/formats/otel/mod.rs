@@ -5,10 +5,9 @@ mod envelope;
 
 use std::collections::BTreeMap;
 
-use self::envelope::Item;
 use super::{
     runs::{OpenRuns, Session},
-    spans::{self, Forest, Span, SpanKind, Spans},
+    spans::{self, Span, SpanKind, Spans},
 };
 use crate::{
     events::{Run, TOO_MANY_VALUES},
@@ -28,25 +27,34 @@ pub fn fits(value: Value) -> bool {
 #[derive(Default)]
 pub struct Trace {
     spans: Spans,
-    /// The messages of log records, and the ids of their spans.
-    logs: Vec<(String, [Vec<String>; 2])>,
+    logs: Vec<Log>,
 }
 
+/// The id of the span of a log record, and its messages.
+type Log = (String, [Vec<String>; 2]);
+
 impl ReadRuns for OpenRuns<Trace> {
-    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
-        envelope::read(value, |item| match item {
-            Ok(Item::Span(id, mut span)) => {
-                span.line = line;
-                self.add_to(&id, line, out, |trace, out| trace.spans.push(*span, out));
+    fn read(&mut self, value: Value, out: &mut Runs) {
+        for span in envelope::spans(value) {
+            match envelope::span(span) {
+                Ok(Some((id, span))) => {
+                    self.add_to(&id, out, |trace, out| trace.spans.push(span, out));
+                }
+                Ok(None) => out.skip("malformed"),
+                Err(_) => out.too_large(out.line, TOO_MANY_VALUES),
             }
-            Ok(Item::Log(id, span, messages)) => self.add_to(&id, line, out, |trace, _| {
-                let texts = messages.iter().flatten().chain([&span]);
-                trace.spans.size += texts.map(String::len).sum::<usize>();
-                trace.logs.push((span, messages));
-            }),
-            Ok(Item::Skipped(reason)) => out.skip(reason),
-            Err(_) => out.too_large(line, TOO_MANY_VALUES),
-        });
+        }
+        for record in envelope::logs(value) {
+            match envelope::log(record) {
+                Ok(Some((id, (span, messages)))) => self.add_to(&id, out, |trace, _| {
+                    let texts = messages.iter().flatten().chain([&span]);
+                    trace.spans.size += texts.map(String::len).sum::<usize>();
+                    trace.logs.push((span, messages));
+                }),
+                Ok(None) => out.skip("other_log"),
+                Err(_) => out.too_large(out.line, TOO_MANY_VALUES),
+            }
+        }
     }
 
     fn finish(&mut self, out: &mut Runs) {
@@ -71,24 +79,21 @@ impl Session for Trace {
         self.spans.all.iter_mut().for_each(attributes::interpret);
 
         let spans: Vec<_> = self.spans.all.iter().collect();
-        let agents = Forest::new(&spans).tops(|index| matches!(spans[index].kind, SpanKind::Agent));
-        let mut runs: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-        for (index, agent) in agents {
+        let is_agent = |span: &Span| matches!(span.kind, SpanKind::Agent);
+        let mut runs: BTreeMap<_, Vec<&Span>> = BTreeMap::new();
+        for (&span, agent) in spans.iter().zip(spans::tops(&spans, is_agent)) {
             let agent = agent.map(|agent| (spans[agent].start, agent));
-            runs.entry((agent.is_none(), agent)).or_default().push(index);
+            runs.entry((agent.is_none(), agent)).or_default().push(span);
         }
-        for ((_, agent), mut members) in runs {
-            members.sort_unstable();
-            let members: Vec<_> = members.into_iter().map(|index| spans[index]).collect();
+        for ((_, agent), spans_of_run) in runs {
             let is_step = |span: &&Span| matches!(span.kind, SpanKind::Model | SpanKind::Tool(_));
             if let Some((_, agent)) = agent {
-                let key = format!("{trace}:{}", spans[agent].id.as_deref().unwrap_or_default());
-                out.run(spans::run(&members, Some(spans[agent]), key));
-            } else if members.iter().any(is_step) {
-                let root = spans::first_root(&members).map(|index| members[index]);
-                out.run(spans::run(&members, root, trace.clone()));
+                let id = spans[agent].id.as_deref().unwrap_or_default();
+                out.run(spans::run(&spans_of_run, Some(format!("{trace}:{id}"))));
+            } else if spans_of_run.iter().any(is_step) {
+                out.run(spans::run(&spans_of_run, Some(trace.clone())));
             } else {
-                for span in members {
+                for span in spans_of_run {
                     out.skip("other_span");
                     out.report.skipped.add_many("unreadable", span.unreadable);
                 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::super::messages::Messages;
 use crate::{
-    events::{Call, Event, Run, Skipped, Turn},
+    events::{Call, Event, Run, Skipped},
     json,
     steps::Calls,
 };
@@ -19,7 +19,6 @@ pub(super) struct History {
     pub answers: HashMap<usize, BTreeSet<usize>>,
     /// What is not imported: for each reason the largest count of a model call.
     pub skipped: Skipped,
-    next_turn: Turn,
 }
 
 /// The identity of an event.
@@ -51,23 +50,23 @@ impl Key {
 }
 
 impl History {
-    /// Adds the events of a model call that are new.
-    pub fn read(&mut self, sides: &[Option<String>; 2], skipped: &mut Skipped) {
-        let mut run = Run::default();
-        run.turns.next = self.next_turn;
-        run.read_sides(&sides.each_ref().map(|side| Messages::written(side.as_deref()?)));
-        self.next_turn = run.next_turn();
-        self.skipped.max(&run.skipped);
+    /// Adds the events of a model call of a run that are new.
+    pub fn read(&mut self, sides: &[Option<String>; 2], run: &mut Run) {
+        let mut model = Run::default();
+        model.turns.next = run.turns.next;
+        model.read_sides(&sides.each_ref().map(|side| Messages::written(side.as_deref()?)));
+        run.turns.next = model.turns.next;
+        self.skipped.max(&model.skipped);
 
         let mut calls: Calls<usize> = Calls::default();
         // The number of equal events in this model call, by the place of the first of them.
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        for mut event in run.events {
+        for mut event in model.events {
             let mut answered = None;
             if let Event::Result(result) = &mut event {
                 answered = calls.answer(result).or_else(|| self.call(result.id.as_ref()?));
-                if let (None, Some(Event::Call(call))) =
-                    (&result.id, answered.and_then(|place| self.events.get(place)))
+                if let (None, Some(call)) =
+                    (&result.id, answered.and_then(|place| self.events[place].call()))
                 {
                     result.id.clone_from(&call.id);
                     result.name = Some(call.name.clone());
@@ -88,29 +87,24 @@ impl History {
                 places.push(place);
                 self.events.push(event);
             } else {
-                skipped.add("repeated");
+                run.skipped.add("repeated");
             }
         }
     }
 
-    /// Returns the place of the last call with an id, possibly in an earlier model call, because some logs
-    /// record only new messages.
+    /// Returns the place of the last call with an id, also of earlier model calls: some logs record only new messages.
     fn call(&self, id: &str) -> Option<usize> {
         self.places.get(&Key::CallId(id.to_owned()))?.last().copied()
-    }
-
-    pub fn next_turn(&mut self) -> Turn {
-        self.next_turn += 1;
-        self.next_turn - 1
     }
 
     pub fn calls(&self) -> impl Iterator<Item = (usize, &Call)> {
         self.events.iter().enumerate().filter_map(|(place, event)| Some((place, event.call()?)))
     }
 
+    /// Lets the answers of a call be failed.
     pub fn fail(&mut self, call: usize) {
         for place in self.answers.get(&call).into_iter().flatten() {
-            if let Some(Event::Result(result)) = self.events.get_mut(*place) {
+            if let Event::Result(result) = &mut self.events[*place] {
                 result.failed = true;
             }
         }

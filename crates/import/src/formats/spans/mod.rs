@@ -11,14 +11,17 @@ use std::{cell::RefCell, collections::HashMap};
 
 use jiff::Timestamp;
 
-use self::history::History;
+use self::{forest::forest, history::History};
 pub use self::{
-    forest::{Forest, first_root},
+    forest::{first_root, tops},
     tools::tool_names,
 };
-use super::messages::{Messages, Side, Sides};
+use super::{
+    messages::{Messages, Side, Sides},
+    runs::Ids,
+};
 use crate::{
-    events::{CallInput, Origin, Run, Skipped},
+    events::{Call, CallInput, Origin, Run, Skipped},
     format::Runs,
     json::{self, Kind, Members, Value},
     results::{self, Output},
@@ -62,19 +65,23 @@ pub enum SpanKind {
 /// A call of a tool as its span records it.
 #[derive(Debug)]
 pub struct Tool {
-    pub name: String,
-    pub id: Option<String>,
-    pub input: CallInput,
-    /// What [`recorded_output`] returns, until it becomes an event.
+    /// The call, without its turn.
+    pub call: Call,
+    /// The output and what of it is not imported, until it becomes an event.
     pub output: RefCell<Option<(Output, Skipped)>>,
 }
 
-/// Returns the recorded output of a tool, and what of it is not imported.
-pub fn recorded_output(value: Value) -> (Output, Skipped) {
-    let mut skipped = Skipped::default();
-    let Output { text, failed } = results::recorded(value, &mut skipped);
-    let failed = results::flag(value.decoded()).or(failed);
-    (Output { text, failed }, skipped)
+impl SpanKind {
+    pub fn tool(name: &str, id: Option<&str>, input: Option<Value>, output: Option<Value>) -> Self {
+        let output = output.map(|value| {
+            let mut skipped = Skipped::default();
+            let Output { text, failed } = results::recorded(value, &mut skipped);
+            let failed = results::flag(value.decoded()).or(failed);
+            (Output { text, failed }, skipped)
+        });
+        let call = Call::new(Some(name), CallInput::recorded(input), id, 0);
+        Self::Tool(Tool { call, output: output.into() })
+    }
 }
 
 /// Returns the success according to a score or feedback of this name, if it states any.
@@ -124,9 +131,11 @@ impl Span {
         size_of::<Self>() + texts.map(String::len).sum::<usize>()
     }
 
-    fn quality(&self) -> u8 {
+    /// Returns how much a model call records; `None` for other spans.
+    fn quality(&self) -> Option<u8> {
         let [input, output] = &self.sides;
-        u8::from(input.is_some()) + u8::from(output.is_some() && !self.is_plain)
+        let quality = u8::from(input.is_some()) + u8::from(output.is_some() && !self.is_plain);
+        matches!(self.kind, SpanKind::Model).then_some(quality)
     }
 
     fn is_error(&self) -> bool {
@@ -148,55 +157,45 @@ pub fn is_empty(value: Value) -> bool {
 #[derive(Default)]
 pub struct Spans {
     pub all: Vec<Span>,
-    by_id: HashMap<String, usize>,
+    places: Ids,
     pub size: usize,
 }
 
 impl Spans {
     pub fn push(&mut self, span: Span, out: &mut Runs) {
-        let next = self.all.len();
-        if let Some(id) = &span.id
-            && *self.by_id.entry(id.clone()).or_insert(next) != next
-        {
+        let next = self.all.len() as u32;
+        if self.places.get_or_insert(span.id.as_deref(), || next) != next {
             return out.skip("repeated");
         }
         self.size += span.size();
-        self.all.push(span);
+        self.all.push(Span { line: out.line, ..span });
     }
 
     pub fn get(&mut self, id: &str) -> Option<&mut Span> {
-        self.all.get_mut(*self.by_id.get(id)?)
+        self.all.get_mut(self.places.get(id)? as usize)
     }
 }
 
-/// Returns a run with the events of its spans. Its root gives the objective, the name and the status.
-pub fn run(spans: &[&Span], root: Option<&Span>, key: String) -> Run {
+/// Returns the run of some spans, whose first root gives the objective, the name and the status.
+pub fn run(spans: &[&Span], key: Option<String>) -> Run {
+    let root = first_root(spans).map(|root| spans[root]);
     let name = root.map(|root| &root.name).filter(|name| !json::is_blank(name));
     let mut run = Run {
-        key: Some(key),
+        key,
         objective: root.and_then(|root| root.objective.clone()),
         fallback: name.map(|name| (name.clone(), Origin::Name)),
         status: root.and_then(|root| root.status),
         created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
         ..Run::at(spans.first().map_or(1, |span| span.line))
     };
-    read_spans(spans, &mut run);
-    run
-}
 
-/// Reads the spans of a run into its events.
-pub fn read_spans(spans: &[&Span], run: &mut Run) {
-    let is_wrapper = wrappers(spans);
-    let mut kept: Vec<_> = (0..spans.len()).filter(|&index| !is_wrapper[index]).collect();
+    let kept = without_wrappers(spans);
     run.skipped.add_many("wrapper_span", (spans.len() - kept.len()) as u64);
-    kept.sort_by_key(|&index| spans[index].start);
-
     let mut models = Vec::new();
     let mut tools = Vec::new();
-    for &index in &kept {
-        let span = spans[index];
+    for &span in &kept {
         match &span.kind {
-            SpanKind::Model => models.push(index),
+            SpanKind::Model => models.push(span),
             SpanKind::Tool(tool) => tools.push((span, tool)),
             SpanKind::Agent => {}
             SpanKind::Other => {
@@ -206,63 +205,55 @@ pub fn read_spans(spans: &[&Span], run: &mut Run) {
         }
     }
     if models.is_empty() {
-        let is_agent = |span: &Span| matches!(span.kind, SpanKind::Agent) && span.has_messages();
-        models.extend(kept.into_iter().find(|&index| is_agent(spans[index])));
+        let is_agent = |span: &&Span| matches!(span.kind, SpanKind::Agent) && span.has_messages();
+        models.extend(kept.into_iter().find(is_agent));
     }
 
     let mut history = History::default();
-    let mut sequences = Vec::new();
-    for index in models {
-        let before = history.events.len();
-        history.read(&spans[index].sides, &mut run.skipped);
-        run.skipped.add_many("unreadable", spans[index].unreadable);
-        sequences.push((spans[index].start, history.events.len() - before));
+    let mut starts = Vec::new();
+    for span in models {
+        history.read(&span.sides, &mut run);
+        starts.resize(history.events.len(), span.start);
+        run.skipped.add_many("unreadable", span.unreadable);
     }
     run.skipped.merge(std::mem::take(&mut history.skipped));
-    let tools = tools::read_tools(tools, &mut history, &mut run.skipped);
-
-    let mut events = history.events.into_iter();
-    let mut tools = tools.into_iter().peekable();
-    for (start, count) in sequences {
-        while let Some((_, events)) = tools.next_if(|(tool_start, _)| *tool_start < start) {
-            run.events.extend(events);
-        }
-        run.events.extend(events.by_ref().take(count));
-    }
-    run.events.extend(tools.flat_map(|(_, events)| events));
+    let of_tools = tools::read_tools(tools, &mut history, &mut run);
+    let mut events: Vec<_> = starts.into_iter().zip(history.events).chain(of_tools).collect();
+    events.sort_by_key(|(start, _)| *start);
+    run.events.extend(events.into_iter().map(|(_, event)| event));
+    run
 }
 
-/// Returns for each span whether it only wraps others that record as much.
-fn wrappers(spans: &[&Span]) -> Vec<bool> {
-    let forest = Forest::new(spans);
+/// Returns the spans, sorted by start, without those that only wrap others that record as much.
+fn without_wrappers<'a>(spans: &[&'a Span]) -> Vec<&'a Span> {
+    let forest = forest(spans);
     // For each place, the best quality of the model calls below it.
     let mut best_below = vec![None; spans.len()];
-    for (place, &index) in forest.order.iter().enumerate().rev() {
-        let own = matches!(spans[index].kind, SpanKind::Model).then(|| spans[index].quality());
-        if let Some(parent) = forest.parents[place] {
-            best_below[parent] = best_below[parent].max(best_below[place]).max(own);
+    for (place, node) in forest.iter().enumerate().rev() {
+        if let Some(parent) = node.parent {
+            let best = best_below[place].max(spans[node.index].quality());
+            best_below[parent] = best_below[parent].max(best);
         }
     }
-    let mut is_wrapper = vec![false; spans.len()];
+    let mut kept = Vec::new();
     let mut end_of_model = 0;
     let mut ends_of_tools: HashMap<&str, usize> = HashMap::new();
-    for (place, &index) in forest.order.iter().enumerate() {
-        let end = match &spans[index].kind {
-            SpanKind::Model if best_below[place] < Some(spans[index].quality()) => {
-                &mut end_of_model
-            }
-            SpanKind::Model => {
-                is_wrapper[index] = true;
+    for (place, node) in forest.iter().enumerate() {
+        let span = spans[node.index];
+        let end = match &span.kind {
+            SpanKind::Model if best_below[place] < span.quality() => &mut end_of_model,
+            SpanKind::Model => continue,
+            SpanKind::Tool(tool) => ends_of_tools.entry(&tool.call.name).or_default(),
+            SpanKind::Agent | SpanKind::Other => {
+                kept.push(node.index);
                 continue;
             }
-            SpanKind::Tool(tool) => ends_of_tools.entry(&tool.name).or_default(),
-            SpanKind::Agent | SpanKind::Other => continue,
         };
-        if place < *end {
-            is_wrapper[index] = true;
-        } else {
-            *end = forest.ends[place];
+        if place >= *end {
+            *end = node.end;
+            kept.push(node.index);
         }
     }
-    is_wrapper
+    kept.sort_unstable_by_key(|&index| (spans[index].start, index));
+    kept.into_iter().map(|index| spans[index]).collect()
 }

@@ -6,52 +6,41 @@ use jiff::Timestamp;
 
 use super::{Span, Tool, history::History};
 use crate::{
-    events::{Call, Event, Skipped},
+    events::{Call, Event, Run, Skipped},
     results::Output,
     steps::Waiting,
 };
 
-/// Returns the events of tools' spans, sorted by start, that are not in the history.
+/// Returns the events of tools' spans that are not in the history, each with the start of its span.
 pub(super) fn read_tools(
     tools: Vec<(&Span, &Tool)>,
     history: &mut History,
-    skipped: &mut Skipped,
-) -> Vec<(Option<Timestamp>, Vec<Event>)> {
-    let mut calls = Vec::new();
-    for (_, tool) in &tools {
-        let turn = history.next_turn();
-        calls.push(Call::new(Some(&tool.name), tool.input.clone(), tool.id.as_deref(), turn));
-    }
+    run: &mut Run,
+) -> Vec<(Option<Timestamp>, Event)> {
+    let call = |(_, tool): &(_, &Tool)| Call { turn: run.next_turn(), ..tool.call.clone() };
+    let calls: Vec<_> = tools.iter().map(call).collect();
     let matches = match_tools(&calls, history);
-    let mut ids: HashSet<String> =
-        history.calls().filter_map(|(_, call)| call.id.clone()).collect();
+    let mut ids: HashSet<_> = history.calls().filter_map(|(_, call)| call.id.clone()).collect();
 
-    let mut all = Vec::new();
+    let mut events = Vec::new();
     for (((span, tool), call), place) in tools.into_iter().zip(calls).zip(matches) {
-        let mut events = Vec::new();
+        let is_known = call.id.clone().is_some_and(|id| !ids.insert(id));
+        let (is_said, is_answered) = match place {
+            Some(place) => (true, history.answers.contains_key(&place)),
+            None => (is_known, is_known),
+        };
         let has_result = tool.output.borrow().is_some() || span.is_error();
-        let is_repeated = !call.id.clone().is_none_or(|id| ids.insert(id));
-        let said = place.and_then(|place| history.events.get(place));
-        if let (Some(place), Some(Event::Call(said))) = (place, said) {
-            skipped.add("repeated");
-            if has_result && history.answers.contains_key(&place) {
-                skipped.add("repeated");
-            } else if has_result {
-                events.push(result(span, tool, said, skipped));
-            }
-            if span.is_error() {
-                history.fail(place);
-            }
-        } else if is_repeated {
-            skipped.add_many("repeated", 1 + u64::from(has_result));
-        } else {
-            let result = has_result.then(|| result(span, tool, &call, skipped));
-            events.push(Event::Call(call));
-            events.extend(result);
+        run.skipped.add_many("repeated", u64::from(is_said) + u64::from(has_result && is_answered));
+        let said = place.and_then(|place| history.events[place].call()).unwrap_or(&call);
+        let result =
+            (has_result && !is_answered).then(|| result(span, tool, said, &mut run.skipped));
+        let call = (!is_said).then_some(Event::Call(call));
+        events.extend(call.into_iter().chain(result).map(|event| (span.start, event)));
+        if let Some(place) = place.filter(|_| span.is_error()) {
+            history.fail(place);
         }
-        all.push((span.start, events));
     }
-    all
+    events
 }
 
 fn result(span: &Span, tool: &Tool, call: &Call, skipped: &mut Skipped) -> Event {
