@@ -302,7 +302,7 @@ impl ModelEmbedder {
 
     /// Returns a buffer that keeps the part of a text that this model needs.
     pub fn text_buffer(&self) -> TextBuffer {
-        TextBuffer::new(self.long_text, self.model.settings())
+        TextBuffer::new(self.long_text, &self.model.settings)
     }
 
     /// Returns the fingerprint of the embeddings, without loading the model.
@@ -310,7 +310,7 @@ impl ModelEmbedder {
         if let Some([_, fingerprint]) = self.identity.get() {
             return Ok(fingerprint.clone());
         }
-        let model = knowledgepulse_embedder::fingerprint(self.model.settings());
+        let model = knowledgepulse_embedder::fingerprint(&self.model.settings);
         Ok(self.with_long_text(&model.map_err(Error::embedder_unavailable)?))
     }
 
@@ -325,7 +325,7 @@ impl ModelEmbedder {
     /// Returns the status of the embedder, as in `ScoringStatus` of lib/types. Never waits for a load.
     pub fn status(&self) -> Value {
         let Self { mode, model, .. } = self;
-        let settings = model.settings();
+        let settings = &model.settings;
         let (state, reason, loaded) = match (mode, model.state()) {
             (Mode::Off, _) => ("unavailable", Some(OFF.into()), None),
             (_, LoadState::Idle) => ("idle", None, None),
@@ -357,7 +357,7 @@ impl ModelEmbedder {
 
     /// Returns the name of the loaded model; for one of the user, the name of its folder.
     fn name_of(&self, loaded: &Embedder) -> String {
-        let folder = self.model.settings().folder();
+        let folder = self.model.settings.folder();
         let of_folder =
             || folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into();
         loaded.name().map_or_else(of_folder, Into::into)

@@ -44,7 +44,8 @@ pub enum LoadState {
 
 /// A model of the process with given settings.
 pub struct SharedModel {
-    settings: ModelSettings,
+    /// The effective settings.
+    pub settings: ModelSettings,
     state: Mutex<LoadState>,
     /// The loaded model, and the files from which it was loaded.
     loaded: OnceCell<Loaded>,
@@ -90,11 +91,6 @@ impl SharedModel {
         if matches!(*state, LoadState::Failed { .. }) {
             *state = LoadState::Idle;
         }
-    }
-
-    /// Returns the effective settings.
-    pub fn settings(&self) -> &ModelSettings {
-        &self.settings
     }
 
     /// Returns the state of the model. Never waits for a load.
