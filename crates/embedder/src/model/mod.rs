@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use knowledgepulse_workers::available_cores;
 
 use crate::Pooling;
-use files::{MANIFEST, library_file_name};
+use files::library_file_name;
+pub(crate) use files::{MANIFEST, TOKENIZER, hash_file};
 
 /// A file that only custom models have.
 pub(crate) const CONFIG: &str = "config.json";
