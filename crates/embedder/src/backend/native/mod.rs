@@ -97,8 +97,10 @@ impl<L> Weights<L> {
         let words = Table::load(tensors, VOCABULARY)?;
         let positions = Table::load(tensors, MAX_TOKENS)?;
         let norm = Norm::load(tensors)?;
-        let linear = |tensors: &mut Tensors, depth, columns| {
-            LinearWeights::load(tensors, depth, columns).map(&convert)
+        let linear = |tensors: &mut Tensors, depth: usize, columns| {
+            let values = tensors.next(depth * columns)?.into();
+            let (scale, bias) = (tensors.next(columns)?.into(), tensors.next(columns)?.into());
+            Ok(convert(LinearWeights { values, scale, bias }))
         };
         let layer = |_| {
             Ok(Layer {
@@ -124,16 +126,6 @@ impl Table<'_> {
 impl Norm {
     fn load(tensors: &mut Tensors) -> Result<Self> {
         Ok(Self { gamma: tensors.next(WIDTH)?, beta: tensors.next(WIDTH)? })
-    }
-}
-
-impl LinearWeights<'_> {
-    fn load(tensors: &mut Tensors, depth: usize, columns: usize) -> Result<Self> {
-        Ok(Self {
-            values: tensors.next(depth * columns)?.into(),
-            scale: tensors.next(columns)?.into(),
-            bias: tensors.next(columns)?.into(),
-        })
     }
 }
 
