@@ -13,10 +13,7 @@ use ort::{
 use super::CustomFolder;
 use crate::{
     EmbedError, Embedding, ModelSettings, Pooling, Result,
-    backend::{
-        Backend,
-        onnx::{interruptible, library, run, runtime_error, session_builder},
-    },
+    backend::{Backend, interruptible, library, run, runtime_error, session_builder},
     pooling,
 };
 
