@@ -61,10 +61,8 @@ impl BuiltInFiles {
             ("maxTokens", MAX_TOKENS, manifest.max_tokens),
         ] {
             if found != expected {
-                return Err(EmbedError::file(
-                    &path,
-                    format!("{what}: expected {expected}, got {found}"),
-                ));
+                let what = format!("{what}: expected {expected}, got {found}");
+                return Err(EmbedError::file(&path, what));
             }
         }
         Ok(Self { folder: folder.to_owned(), manifest })
