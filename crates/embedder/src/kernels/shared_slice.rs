@@ -18,15 +18,11 @@ impl<'a, T> SharedSlice<'a, T> {
         self.0.len()
     }
 
-    /// Returns a part of the slice.
+    /// Returns a part of the slice. Panics if the range is not within it.
     ///
     /// # Safety
     ///
     /// While the part is alive, no other part may overlap it.
-    ///
-    /// # Panics
-    ///
-    /// If the range is not within the slice.
     #[inline(always)]
     #[expect(clippy::mut_from_ref, reason = "parts do not overlap")]
     pub unsafe fn part(&self, range: Range<usize>) -> &mut [T] {

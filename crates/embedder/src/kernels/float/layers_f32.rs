@@ -23,10 +23,7 @@ pub struct LayerNorm<'a> {
 
 impl<'a> LayerNorm<'a> {
     /// Makes a normalisation of `x` \[rows, width\] into `y` of the same shape, with `gamma` and `beta` \[width\].
-    ///
-    /// # Panics
-    ///
-    /// If the shapes do not fit, or the width is not a multiple of 16.
+    /// Panics if the shapes do not fit, or the width is not a multiple of 16.
     pub fn new(x: &'a [f32], gamma: &'a [f32], beta: &'a [f32], y: &'a mut [f32]) -> Self {
         let width = gamma.len();
         assert!(width > 0 && width.is_multiple_of(16) && beta.len() == width);
@@ -87,11 +84,7 @@ impl Table<'_> {
 }
 
 /// Writes the sum of the entries for each token and its position, the first of which is `start`, to `y`
-/// \[tokens, width\].
-///
-/// # Panics
-///
-/// If a table has no entry for a token or a position, or the shapes do not fit.
+/// \[tokens, width\]. Panics if a table has no entry for a token or a position, or the shapes do not fit.
 pub fn embed_tokens(ids: &[i64], word: &Table, position: &Table, start: usize, y: &mut [f32]) {
     let width = y.len() / ids.len();
     for (at, (id, y)) in ids.iter().zip(y.chunks_exact_mut(width)).enumerate() {

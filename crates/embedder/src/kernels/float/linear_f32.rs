@@ -52,11 +52,7 @@ pub struct Linear<'a> {
 
 impl<'a> Linear<'a> {
     /// Makes a layer of an input `x` \[rows, depth\], a `residual` \[rows, columns\] and an output `y`
-    /// \[rows, columns\].
-    ///
-    /// # Panics
-    ///
-    /// If the shapes do not fit.
+    /// \[rows, columns\]. Panics if the shapes do not fit.
     pub fn new(
         weights: &'a LinearWeights<'a>,
         x: &'a [f32],

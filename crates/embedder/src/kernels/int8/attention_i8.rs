@@ -11,7 +11,7 @@ use super::{
     Aligned, Quantized,
     functions_i8::{exp2, log2},
     quantize::{LANES, Lanes, first_lane, quantize},
-    tile::{Tile, registers_of, sums, tiles},
+    tile::{Tile, Tiles, registers_of, sums},
 };
 use crate::{
     MAX_TOKENS,
@@ -64,11 +64,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Returns zeros for the keys and values of `tokens` tokens.
-    ///
-    /// # Panics
-    ///
-    /// If there are more than 512.
+    /// Returns zeros for the keys and values of `tokens` tokens. Panics if there are more than 512.
     pub fn new(tokens: usize) -> Self {
         assert!(tokens <= MAX_TOKENS);
         let keys = tokens.next_multiple_of(LANES);
@@ -185,11 +181,8 @@ impl Work for Projection<'_> {
 }
 
 /// Writes the attention of the queries of some tokens, the first of which is `first`, to `y` \[rows, 384\]. Works in
-/// `scores` and `weights`, which have room for 8 queries with all keys, rounded up to 64.
-///
-/// # Panics
-///
-/// If the shapes do not fit.
+/// `scores` and `weights`, which have room for 8 queries with all keys, rounded up to 64. Panics if the shapes do not
+/// fit.
 pub fn attend<R: Registers>(
     registers: R,
     queries: &Quantized,
@@ -206,12 +199,14 @@ pub fn attend<R: Registers>(
         let (scores, weights) = (&mut scores[..rows * padded], &mut weights[..rows * padded]);
         for head in 0..HEADS {
             let bytes = &queries.bytes[row * WIDTH..(row + rows) * WIDTH];
-            registers.call(Score { bytes, scales, head, keys, scores });
+            let product = Score { bytes, scales, head, keys, scores };
+            registers.call(Tiles { rows, panels: padded / PANEL, product });
             let mut factors = [0.0; QUERIES];
             let query = first + row;
             registers.call(Weigh { query, head, keys, scores, weights, factors: &mut factors });
             let y = &mut y[row * WIDTH..(row + rows) * WIDTH];
-            registers.call(Mix { weights, factors: &factors[..rows], head, keys, y });
+            let product = Mix { weights, factors: &factors, head, keys, y };
+            registers.call(Tiles { rows, panels: HEAD / PANEL, product });
         }
     }
 }
@@ -223,13 +218,6 @@ struct Score<'a> {
     head: usize,
     keys: &'a Keys,
     scores: &'a mut [f32],
-}
-
-impl Work for Score<'_> {
-    #[inline(always)]
-    fn run<R: Registers>(mut self, registers: R) {
-        tiles(registers, self.scales.len(), self.keys.padded() / PANEL, &mut self);
-    }
 }
 
 impl Tile for Score<'_> {
@@ -330,13 +318,6 @@ struct Mix<'a> {
     head: usize,
     keys: &'a Keys,
     y: &'a mut [f32],
-}
-
-impl Work for Mix<'_> {
-    #[inline(always)]
-    fn run<R: Registers>(mut self, registers: R) {
-        tiles(registers, self.factors.len(), HEAD / PANEL, &mut self);
-    }
 }
 
 impl Tile for Mix<'_> {

@@ -16,24 +16,18 @@ const LEAST: f32 = 7.888_609e-31;
 /// The numbers that are rotated in registers.
 const BLOCK: usize = 128;
 
-/// Quantized rows: a byte stands for about `(byte - ZERO) * scale`.
+/// Quantized rows, `bytes` \[rows, depth\] and `scale` \[rows\]: a byte stands for about `(byte - ZERO) * scale`.
 pub struct Quantized<'a> {
-    /// \[rows, depth\]
     pub bytes: &'a mut [u8],
-    /// \[rows\]
     pub scale: &'a mut [f32],
 }
 
-/// Normalises each row of a matrix in place: `(x - mean) / √(variance + 1e-12) * gamma + beta`. Also rotates and
-/// quantizes the result if `quantized` is given.
+/// Normalises each row of `x` \[rows, 384\] in place: `(x - mean) / √(variance + 1e-12) * gamma + beta`, with `gamma` and
+/// `beta` \[384\]. Also rotates and quantizes the result if `quantized` \[rows, 384\] is given.
 pub struct Normalize<'a, 'b> {
-    /// \[rows, 384\]
     pub x: &'a mut [f32],
-    /// \[384\]
     pub gamma: &'a [f32],
-    /// \[384\]
     pub beta: &'a [f32],
-    /// \[rows, 384\]
     pub quantized: Option<&'a mut Quantized<'b>>,
 }
 
@@ -152,11 +146,9 @@ pub fn first_lane<R: Registers>(numbers: Floats<R>) -> f32 {
     bytemuck::cast_slice(bytemuck::bytes_of(&numbers))[0]
 }
 
-/// Rotates each row of a matrix in place and quantizes it.
+/// Rotates each row of `x` \[rows, depth\] in place and quantizes it into `quantized`, of the same shape.
 pub struct Quantize<'a, 'b> {
-    /// \[rows, depth\]
     pub x: &'a mut [f32],
-    /// \[rows, depth\]
     pub quantized: &'a mut Quantized<'b>,
 }
 
