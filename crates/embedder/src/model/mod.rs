@@ -27,19 +27,14 @@ pub enum Precision {
 }
 
 /// The software that runs the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BackendKind {
     /// The ONNX Runtime library.
+    #[cfg_attr(not(target_env = "musl"), default)]
     Onnx,
-    /// This crate alone.
+    /// This crate alone. The default for musl, for which there is no ONNX Runtime library.
+    #[cfg_attr(target_env = "musl", default)]
     Native,
-}
-
-impl Default for BackendKind {
-    /// There is no ONNX Runtime library for musl.
-    fn default() -> Self {
-        if cfg!(target_env = "musl") { Self::Native } else { Self::Onnx }
-    }
 }
 
 /// Properties of a custom model that take precedence over its folder.
