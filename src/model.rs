@@ -331,7 +331,7 @@ impl ModelEmbedder {
             (_, LoadState::Idle) => ("idle", None, None),
             (_, LoadState::Loading) => ("loading", None, None),
             (_, LoadState::Ready(loaded)) => ("ready", None, Some(loaded)),
-            (_, LoadState::Failed { error, .. }) => ("unavailable", Some(error.to_string()), None),
+            (_, LoadState::Failed(error, _)) => ("unavailable", Some(error.to_string()), None),
         };
         let loaded = loaded.as_ref();
         let onnx_error = loaded.and_then(|loaded| loaded.onnx_error.as_ref());
