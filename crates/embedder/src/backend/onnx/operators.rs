@@ -20,7 +20,7 @@ use ort::{
 };
 
 use crate::kernels::{
-    self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, Table, embed_tokens, pool,
+    self, Kernel, LayerNorm, Linear, LinearWeights, Norm, SelfAttention, Table, embed_tokens, pool,
 };
 
 const DOMAIN: &str = "knowledgepulse";
@@ -134,7 +134,8 @@ fn layer_norm(context: &ComputeContext, _: bool) -> Result<()> {
     let [x, gamma, beta] = &inputs(context)?;
     let (rows, columns, x) = matrix(x)?;
     let mut y = output(context, &[rows, columns])?;
-    run(LayerNorm::new(x, numbers(gamma)?, numbers(beta)?, y.try_extract_tensor_mut()?.1))
+    let norm = Norm { gamma: numbers(gamma)?.into(), beta: numbers(beta)?.into() };
+    run(LayerNorm::new(&norm, x, y.try_extract_tensor_mut()?.1))
 }
 
 fn pool_rows(context: &ComputeContext, _: bool) -> Result<()> {

@@ -10,7 +10,7 @@ use pulp::Simd;
 use super::{
     Aligned, Quantized,
     functions_i8::{exp2, log2},
-    quantize::{LANES, Lanes, first_lane, quantize},
+    quantize::{LANES, Lanes, quantize},
     tile::{Tile, Tiles, registers_of, sums},
 };
 use crate::{
@@ -286,7 +286,7 @@ impl Work for Weigh<'_> {
             let begin = (23 * (query + row) + 37 * head) % STARTS * PANEL;
             let (pattern, _) = R::Simd::as_simd_f32s(&pattern[begin..begin + padded]);
             let (scores, _) = R::Simd::as_simd_f32s(scores);
-            let mut lanes = Lanes::default();
+            let mut lanes = Lanes([0.0; LANES]);
             let sums = lanes.registers::<R>();
             let count = sums.len();
             for (group, weights) in weights.chunks_exact_mut(LANES).enumerate() {
@@ -305,8 +305,7 @@ impl Work for Weigh<'_> {
                     registers.store(numbers, &mut weights[first * R::Simd::F32_LANES..]);
                 }
             }
-            let sum = simd.mul_f32s(lanes.sum(registers), largest);
-            factors[row] = first_lane::<R>(simd.div_f32s(simd.splat_f32s(1.0), sum));
+            factors[row] = 1.0 / (lanes.sum(registers) * LARGEST_WEIGHT);
         }
     }
 }

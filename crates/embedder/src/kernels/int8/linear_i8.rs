@@ -13,15 +13,14 @@ use crate::kernels::{
     arch::{Floats, Integers, Registers, Work},
 };
 
-/// The weights of a linear layer in integers, rotated like the rows that they are multiplied with.
+/// The weights of a linear layer in integers, rotated like the rows that they are multiplied with, with `scale` and `bias`
+/// \[columns\].
 pub struct Int8Weights {
     /// \[columns / 16, depth / 4, 16\]: words of four bytes
     panels: Aligned<u32>,
     /// \[columns\]: the initial sums, which cancel [`Registers::ZERO`] out
     start: Aligned<i32>,
-    /// \[columns\]
     scale: Aligned<f32>,
-    /// \[columns\]
     bias: Aligned<f32>,
     depth: usize,
 }
