@@ -17,7 +17,7 @@ use std::{
 
 use knowledgepulse_embedder::{
     BackendKind, EmbedError, Embedder, LoadState, LongText, ModelOptions, ModelSettings, Pooling,
-    Precision, SharedModel, TextBuffer, loaded_library,
+    Precision, SharedModel, TextBuffer, library_version,
 };
 use knowledgepulse_scoring::{
     Error, Invalid, Novelty, Result,
@@ -337,7 +337,7 @@ impl ModelEmbedder {
         let onnx_error = loaded.and_then(|loaded| loaded.onnx_error.as_ref());
         let backend = if onnx_error.is_some() { BackendKind::Native } else { settings.backend };
         let (library, version) = match backend {
-            BackendKind::Onnx => (Some(settings.library.display().to_string()), loaded_library()),
+            BackendKind::Onnx => (Some(settings.library.display().to_string()), library_version()),
             BackendKind::Native => (None, None),
         };
         json!({
@@ -351,7 +351,7 @@ impl ModelEmbedder {
             "dimensions": loaded.map(|loaded| loaded.dimensions),
             "maxTokens": loaded.map(|loaded| loaded.max_tokens()),
             "library": library,
-            "libraryVersion": version.map(|(_, version)| version),
+            "libraryVersion": version,
         })
     }
 

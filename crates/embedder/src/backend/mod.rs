@@ -7,7 +7,7 @@ mod threads;
 use knowledgepulse_workers::CancelToken;
 
 pub(crate) use native::NativeModel;
-pub use onnx::library::{disable_telemetry, loaded_library};
+pub use onnx::library::{disable_telemetry, library_version};
 pub(crate) use onnx::{OnnxModel, interruptible, library, run, runtime_error, session_builder};
 
 use crate::{Embedding, Result};

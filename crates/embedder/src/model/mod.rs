@@ -4,12 +4,14 @@ pub(crate) mod files;
 pub(crate) mod memory_probe;
 pub(crate) mod tensors;
 
-use std::path::{Path, PathBuf};
+use std::{
+    env::consts::{DLL_PREFIX, DLL_SUFFIX},
+    path::{Path, PathBuf},
+};
 
 use knowledgepulse_workers::available_cores;
 
 use crate::Pooling;
-use files::library_file_name;
 pub(crate) use files::{MANIFEST, TOKENIZER, hash_file};
 
 /// A file that only custom models have.
@@ -89,12 +91,14 @@ pub struct ModelSettings {
 impl ModelSettings {
     /// Returns the default settings for the model and the library in `folder`.
     pub fn beside(folder: &Path) -> Self {
+        // Not the usual name, so that another ONNX Runtime can be loaded into the same process.
+        let library = format!("{DLL_PREFIX}knowledgepulse_onnxruntime{DLL_SUFFIX}");
         Self {
             package: folder.to_owned(),
             model: None,
             options: ModelOptions::default(),
             backend: BackendKind::default(),
-            library: folder.join(library_file_name()),
+            library: folder.join(library),
             precision: Precision::default(),
             threads: available_cores(),
         }

@@ -32,10 +32,8 @@ struct LoadedLibrary {
 static LOADED: OnceCell<LoadedLibrary> = OnceCell::new();
 static ENVIRONMENT: OnceCell<Environment> = OnceCell::new();
 
-/// Disables the telemetry client of ONNX Runtime, in the versions that have one.
-///
-/// The shipped library has none, but the user may name another one. It can only be switched off by an environment
-/// variable, which this function sets unless the user has set it.
+/// Disables the telemetry client of ONNX Runtime, in the versions that have one. The shipped library has none, but the
+/// user may name another one. Only an environment variable switches it off, which is set here unless the user has set it.
 pub fn disable_telemetry() {
     static ONCE: Once = Once::new();
     const VARIABLE: &str = "ORT_DISABLE_TELEMETRY";
@@ -67,9 +65,9 @@ pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
     ENVIRONMENT.get_or_try_init(make_environment).map_err(|error| failed(error.to_string()))
 }
 
-/// Returns the path and the version of the library, once it is loaded.
-pub fn loaded_library() -> Option<(&'static Path, &'static str)> {
-    LOADED.get().map(|loaded| (loaded.path.as_path(), loaded.version.as_str()))
+/// Returns the version of the library, once it is loaded.
+pub fn library_version() -> Option<&'static str> {
+    LOADED.get().map(|loaded| loaded.version.as_str())
 }
 
 fn make_environment() -> ort::Result<Environment> {
