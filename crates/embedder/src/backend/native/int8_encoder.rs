@@ -71,7 +71,8 @@ impl Int8Encoder {
     }
 }
 
-/// One layer of a text, from its queries, keys and values to those of the next layer.
+/// One layer of a text, from its queries, keys and values to those of the next layer. `x` and `queries` are \[tokens, 384\],
+/// `query_scale` \[tokens\].
 struct LayerKernel<'a, R> {
     registers: R,
     weights: &'a Weights<Int8Weights>,
@@ -80,11 +81,8 @@ struct LayerKernel<'a, R> {
     rows: usize,
     /// 0 computes the embeddings of the tokens, the numbers after it the layers.
     layer: usize,
-    /// \[tokens, 384\]
     x: SharedSlice<'a, f32>,
-    /// \[tokens, 384\]
     queries: SharedSlice<'a, u8>,
-    /// \[tokens\]
     query_scale: SharedSlice<'a, f32>,
     keys: &'a Keys,
     next_keys: KeysMut<'a>,

@@ -111,9 +111,7 @@ fn numbers<'v, T: Element>(value: &'v ValueRef) -> Result<&'v [T]> {
 fn matrix<'v, T: Element>(value: &'v ValueRef) -> Result<(usize, usize, &'v [T])> {
     let (shape, numbers) = value.try_extract_tensor()?;
     match shape[..] {
-        [rows, columns] if rows > 0 && columns > 0 => {
-            Ok((rows as usize, columns as usize, numbers))
-        }
+        [rows @ (1..), columns @ (1..)] => Ok((rows as usize, columns as usize, numbers)),
         _ => Err(Error::new(format!("expected a matrix, got the shape {shape:?}"))),
     }
 }
