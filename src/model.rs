@@ -16,7 +16,7 @@ use std::{
 
 use knowledgepulse_embedder::{
     BackendKind, EmbedError, Embedder, LoadState, LongText, ModelOptions, ModelSettings, Pooling,
-    Precision, SharedModel, TextBuffer, loaded_library,
+    Precision, SharedModel, TextBuffer, library_version,
 };
 use knowledgepulse_scoring::{
     Error, Invalid, Novelty, Result,
@@ -268,7 +268,7 @@ impl ModelEmbedder {
 
     /// Returns a buffer that keeps the part of a text that this model needs.
     pub fn text_buffer(&self) -> TextBuffer {
-        TextBuffer::new(self.long_text, self.model.settings())
+        TextBuffer::new(self.long_text, &self.model.settings)
     }
 
     /// Returns the fingerprint of the embeddings, without loading the model.
@@ -276,7 +276,7 @@ impl ModelEmbedder {
         if let Some([_, fingerprint]) = self.identity.get() {
             return Ok(fingerprint.clone());
         }
-        let model = knowledgepulse_embedder::fingerprint(self.model.settings());
+        let model = knowledgepulse_embedder::fingerprint(&self.model.settings);
         Ok(self.with_long_text(&model.map_err(Error::embedder_unavailable)?))
     }
 
@@ -291,19 +291,19 @@ impl ModelEmbedder {
     /// Returns the status of the embedder, as in `ScoringStatus` of lib/types. Never waits for a load.
     pub fn status(&self) -> Value {
         let Self { mode, model, .. } = self;
-        let settings = model.settings();
+        let settings = &model.settings;
         let (state, reason, loaded) = match (mode, model.state()) {
             (Mode::Off, _) => ("unavailable", Some(OFF.into()), None),
             (_, LoadState::Idle) => ("idle", None, None),
             (_, LoadState::Loading) => ("loading", None, None),
             (_, LoadState::Ready(loaded)) => ("ready", None, Some(loaded)),
-            (_, LoadState::Failed { error, .. }) => ("unavailable", Some(error.to_string()), None),
+            (_, LoadState::Failed(error, _)) => ("unavailable", Some(error.to_string()), None),
         };
         let loaded = loaded.as_ref();
         let onnx_error = loaded.and_then(|loaded| loaded.onnx_error.as_ref());
         let backend = if onnx_error.is_some() { BackendKind::Native } else { settings.backend };
         let (library, version) = match backend {
-            BackendKind::Onnx => (Some(settings.library.display().to_string()), loaded_library()),
+            BackendKind::Onnx => (Some(settings.library.display().to_string()), library_version()),
             BackendKind::Native => (None, None),
         };
         json!({
@@ -317,13 +317,13 @@ impl ModelEmbedder {
             "dimensions": loaded.map(|loaded| loaded.dimensions),
             "maxTokens": loaded.map(|loaded| loaded.max_tokens()),
             "library": library,
-            "libraryVersion": version.map(|(_, version)| version),
+            "libraryVersion": version,
         })
     }
 
     /// Returns the name of the loaded model; for one of the user, the name of its folder.
     fn name_of(&self, loaded: &Embedder) -> String {
-        let folder = self.model.settings().folder();
+        let folder = self.model.settings.folder();
         let of_folder =
             || folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into();
         loaded.name().map_or_else(of_folder, Into::into)

@@ -103,7 +103,7 @@ impl Scorer {
         let fingerprint = move || {
             let embedder = scorer.embedder()?;
             // Only a custom model must be loaded to know the length of its vectors.
-            if embedder.model.settings().model.is_some() {
+            if embedder.model.settings.model.is_some() {
                 let loaded = embedder.model.get().map_err(Error::embedder_unavailable)?;
                 memory.set_vector_len(loaded.dimensions);
             }

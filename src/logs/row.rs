@@ -56,7 +56,7 @@ pub fn line_of(
             steps: Some(steps as u64),
             tokens: text.map(|text| text.tokens as u64),
             is_cut: text.is_some_and(|text| text.is_cut),
-            precision: text.map(|_| embedder.model.settings().precision.name().to_owned()),
+            precision: text.map(|_| embedder.model.settings.precision.name().to_owned()),
             model_fingerprint: fingerprint.map(|fingerprint| fingerprint.to_string()),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             label: None,

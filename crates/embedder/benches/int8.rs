@@ -10,7 +10,7 @@
 use std::{arch::asm, thread, time::Instant};
 
 use knowledgepulse_embedder::kernels::{
-    LinearWeights,
+    LinearWeights, Norm,
     int8::{
         Aligned, Int8Weights, Keys, Machine, Multiply, Normalize, Projection, Quantize, Quantized,
         Registers, Work, attend,
@@ -115,12 +115,13 @@ impl Work for Layer {
             });
             report.add(&format!("rotation, {depth}"), 0, turn);
         }
-        let (gamma, beta, mut x) = (numbers(WIDTH), numbers(WIDTH), numbers(ROWS * WIDTH));
+        let numbers_of = |count| numbers(count).to_vec().into();
+        let norm = &Norm { gamma: numbers_of(WIDTH), beta: numbers_of(WIDTH) };
+        let mut x = numbers(ROWS * WIDTH);
         let (mut bytes, mut scale) = (Aligned::zeros(ROWS * WIDTH), vec![0.0; ROWS]);
         let normalize = seconds(|| {
             let quantized = Some(&mut Quantized { bytes: &mut bytes, scale: &mut scale });
-            let (gamma, beta, x) = (&gamma[..], &beta[..], &mut x[..]);
-            registers.call(Normalize { x, gamma, beta, quantized });
+            registers.call(Normalize { x: &mut x, norm, quantized });
         });
         report.add("both normalisations", 0, 2.0 * normalize);
 

@@ -14,7 +14,7 @@ use crate::{
     custom::CustomFolder,
     folder::ModelFolder,
     memo::Memo,
-    model::{files::TOKENIZER, memory_probe},
+    model::{TOKENIZER, memory_probe},
     pooling,
 };
 

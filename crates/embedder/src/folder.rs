@@ -6,16 +6,9 @@ use knowledgepulse_workers::fault;
 
 use crate::{
     BackendKind, BuiltInFiles, EmbedError, MAX_TOKENS, ModelSettings, Precision, Result, Tokenizer,
-    backend::{
-        Backend,
-        native::NativeModel,
-        onnx::{OnnxModel, library},
-    },
+    backend::{Backend, NativeModel, OnnxModel, library},
     custom::{CustomFolder, CustomGraph},
-    model::{
-        CONFIG,
-        files::{MANIFEST, TOKENIZER},
-    },
+    model::{CONFIG, MANIFEST, TOKENIZER},
 };
 
 /// A loaded backend, and the reason if the native one replaces ONNX Runtime.
@@ -32,8 +25,7 @@ impl ModelFolder {
     pub fn open(settings: &ModelSettings) -> Result<Self> {
         let path = settings.folder();
         if !settings.is_built_in() {
-            return CustomFolder::read(&path, settings)
-                .map(|folder| Self::Custom(Arc::new(folder)));
+            return Ok(Self::Custom(CustomFolder::read(&path, settings)?.into()));
         }
         let files = BuiltInFiles::open(&path).map_err(|error| match error {
             EmbedError::File { path, what } if settings.model.is_some() && !path.exists() => {

@@ -35,7 +35,7 @@ mod pooling;
 mod shared_model;
 mod text;
 
-pub use backend::{disable_telemetry, loaded_library};
+pub use backend::{disable_telemetry, library_version};
 pub use embed_error::EmbedError;
 pub use embedder::{Embedded, Embedder};
 pub use folder::fingerprint;

@@ -34,10 +34,9 @@ impl Memo {
         embed: impl FnOnce() -> Result<Embedding>,
     ) -> Result<Embedding> {
         let tokens = blake3::hash(bytemuck::cast_slice(ids));
-        let place = {
-            let mut embeddings = self.embeddings.lock().unwrap_or_else(PoisonError::into_inner);
-            embeddings.get_or_insert(tokens, Arc::default).clone()
-        };
+        let mut embeddings = self.embeddings.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = embeddings.get_or_insert(tokens, Arc::default).clone();
+        drop(embeddings);
         place.get_or_try_init(embed).cloned()
     }
 }

@@ -33,18 +33,14 @@ pub enum LoadState {
     Loading,
     /// Loaded.
     Ready(Arc<Embedder>),
-    /// Not available.
-    Failed {
-        /// The reason.
-        error: EmbedError,
-        /// The time of the failure.
-        at: Instant,
-    },
+    /// Not available, for this reason and since this time.
+    Failed(EmbedError, Instant),
 }
 
 /// A model of the process with given settings.
 pub struct SharedModel {
-    settings: ModelSettings,
+    /// The effective settings.
+    pub settings: ModelSettings,
     state: Mutex<LoadState>,
     /// The loaded model, and the files from which it was loaded.
     loaded: OnceCell<Loaded>,
@@ -70,7 +66,11 @@ impl SharedModel {
         if let Some(model) = known.find(|model| model.settings == settings)
             && model.is_current()
         {
-            model.forget_failure();
+            let mut state = model.lock();
+            if matches!(*state, LoadState::Failed(..)) {
+                *state = LoadState::Idle;
+            }
+            drop(state);
             return model;
         }
         models.retain(|model| model.upgrade().is_some_and(|model| model.settings != settings));
@@ -83,18 +83,6 @@ impl SharedModel {
     fn is_current(&self) -> bool {
         let is_current = |state: &FileState| file_state(state.0.clone()) == *state;
         self.loaded.get().is_none_or(|(_, files)| files.iter().all(is_current))
-    }
-
-    fn forget_failure(&self) {
-        let mut state = self.lock();
-        if matches!(*state, LoadState::Failed { .. }) {
-            *state = LoadState::Idle;
-        }
-    }
-
-    /// Returns the effective settings.
-    pub fn settings(&self) -> &ModelSettings {
-        &self.settings
     }
 
     /// Returns the state of the model. Never waits for a load.
@@ -114,9 +102,7 @@ impl SharedModel {
     /// Loads the model, or fails again soon after a failure. Only one thread at a time gets here.
     fn load(&self) -> Result<Loaded> {
         match &mut *self.lock() {
-            LoadState::Failed { error, at } if at.elapsed() < RETRY_AFTER => {
-                return Err(error.clone());
-            }
+            LoadState::Failed(error, at) if at.elapsed() < RETRY_AFTER => return Err(error.clone()),
             state => *state = LoadState::Loading,
         }
         let settings = &self.settings;
@@ -128,7 +114,7 @@ impl SharedModel {
         .unwrap_or_else(|_| Err(EmbedError::Model("loading it panicked".into())));
         *self.lock() = match &loaded {
             Ok((embedder, _)) => LoadState::Ready(embedder.clone()),
-            Err(error) => LoadState::Failed { error: error.clone(), at: Instant::now() },
+            Err(error) => LoadState::Failed(error.clone(), Instant::now()),
         };
         loaded
     }
@@ -240,7 +226,7 @@ mod tests {
     fn with_gives_the_same_model_after_a_failure_and_forgets_it() {
         let first = SharedModel::with(settings("failing"));
         assert!(first.get().is_err());
-        assert!(matches!(first.state(), LoadState::Failed { .. }));
+        assert!(matches!(first.state(), LoadState::Failed(..)));
         let again = SharedModel::with(settings("failing"));
         assert!(Arc::ptr_eq(&first, &again));
         assert!(matches!(again.state(), LoadState::Idle));

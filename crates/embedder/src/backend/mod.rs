@@ -1,12 +1,14 @@
 //! The software that runs a model: token ids to embedding.
 
-pub(crate) mod native;
-pub(crate) mod onnx;
+mod native;
+mod onnx;
 mod threads;
 
 use knowledgepulse_workers::CancelToken;
 
-pub use onnx::library::{disable_telemetry, loaded_library};
+pub(crate) use native::NativeModel;
+pub use onnx::library::{disable_telemetry, library_version};
+pub(crate) use onnx::{OnnxModel, interruptible, library, run, runtime_error, session_builder};
 
 use crate::{Embedding, Result};
 

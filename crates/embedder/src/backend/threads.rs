@@ -30,7 +30,7 @@ impl Threads {
     /// calling one.
     pub fn run<R: Send>(&self, work: impl FnOnce(usize) -> R + Send) -> R {
         let is_alone = self.running.fetch_add(1, Ordering::SeqCst) == 0;
-        let _running = Running(&self.running);
+        let _running = OnDrop(|| _ = self.running.fetch_sub(1, Ordering::SeqCst));
         match is_alone.then(|| self.pool()).flatten() {
             Some(pool) => pool.install(|| with_spinning_threads(|| work(self.count))),
             None => work(1),
@@ -47,28 +47,21 @@ impl Threads {
     }
 }
 
-/// A window that is being embedded, until dropped.
-struct Running<'a>(&'a AtomicUsize);
+/// Calls a function when dropped, also by a panic.
+struct OnDrop<F: Fn()>(F);
 
-impl Drop for Running<'_> {
+impl<F: Fn()> Drop for OnDrop<F> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        (self.0)();
     }
 }
 
 /// Runs `work` on a thread of a pool. Meanwhile the other threads look for its tasks without sleeping: waking a
 /// thread takes longer than many of the tasks.
 fn with_spinning_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    struct Done<'a>(&'a AtomicBool);
-    impl Drop for Done<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Release);
-        }
-    }
     let (is_done, here) = (AtomicBool::new(false), rayon::current_thread_index());
     rayon::scope(|scope| {
-        // Also if `work` panics.
-        let _done = Done(&is_done);
+        let _done = OnDrop(|| is_done.store(true, Ordering::Release));
         scope.spawn_broadcast(|_, context| {
             while Some(context.index()) != here && !is_done.load(Ordering::Acquire) {
                 if rayon::yield_now() != Some(rayon::Yield::Executed) {

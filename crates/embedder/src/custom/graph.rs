@@ -13,10 +13,7 @@ use ort::{
 use super::CustomFolder;
 use crate::{
     EmbedError, Embedding, ModelSettings, Pooling, Result,
-    backend::{
-        Backend,
-        onnx::{interruptible, library, run, runtime_error, session_builder},
-    },
+    backend::{Backend, interruptible, library, run, runtime_error, session_builder},
     pooling,
 };
 
@@ -107,7 +104,7 @@ impl CustomGraph {
     fn embedding(&self, output: &DynValue, tokens: usize) -> Result<Embedding> {
         let halves;
         let (shape, numbers) = match output.try_extract_tensor::<f32>() {
-            Ok((shape, numbers)) => (shape, numbers),
+            Ok(found) => found,
             Err(_) => {
                 let (shape, numbers) = output.try_extract_tensor::<f16>().map_err(runtime_error)?;
                 halves = numbers.iter().map(|x| x.to_f32()).collect::<Vec<_>>();
@@ -120,23 +117,20 @@ impl CustomGraph {
         };
         let rows = if self.pooling.is_some() { tokens } else { 1 };
         let width = numbers.len() / rows;
-        let expected = [1, tokens as i64, width as i64];
         let fits = match self.pooling {
-            Some(_) => shape[..] == expected,
-            None => shape[..] == [expected[0], expected[2]],
+            Some(_) => shape[..] == [1, tokens as i64, width as i64],
+            None => shape[..] == [1, width as i64],
         };
         let is_constant = *self.width.get_or_init(|| width) == width;
         if !fits || !is_constant || !(1..=MAX_WIDTH).contains(&width) {
-            return failed(format!(
-                "expected {rows} vectors of the same 1 to {MAX_WIDTH} numbers, got {shape}"
-            ));
+            let expected = format!("expected {rows} vectors of the same 1 to {MAX_WIDTH} numbers");
+            return failed(format!("{expected}, got {shape}"));
         }
         if let (Some(stated), Some(_)) = (self.folder.modules.width, self.pooling)
             && stated != width
         {
-            return failed(format!(
-                "expected the {stated} numbers of the pooling module, got {width}"
-            ));
+            let expected = format!("expected the {stated} numbers of the pooling module");
+            return failed(format!("{expected}, got {width}"));
         }
         let mut embedding = match self.pooling {
             None => numbers.into(),

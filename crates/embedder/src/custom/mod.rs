@@ -16,10 +16,7 @@ use serde_json::Value;
 
 use crate::{
     EmbedError, ModelOptions, ModelSettings, Pooling, Precision, Result, Tokenizer,
-    model::{
-        CONFIG,
-        files::{TOKENIZER, hash_file},
-    },
+    model::{CONFIG, TOKENIZER, hash_file},
 };
 
 pub(crate) use graph::CustomGraph;
@@ -105,8 +102,9 @@ pub(crate) struct CustomFolder {
 impl CustomFolder {
     pub fn read(folder: &Path, settings: &ModelSettings) -> Result<Self> {
         let options = &settings.options;
-        let config: Config = required(&folder.join(CONFIG))?;
-        let tokenizer_config: TokenizerConfig =
+        let config_path = folder.join(CONFIG);
+        let config: Config = required(&config_path)?;
+        let tokenizer: TokenizerConfig =
             optional(&folder.join(TOKENIZER_CONFIG))?.unwrap_or_default();
         let mut modules = Modules::read(folder)?;
         let prefix = prefix(folder, options)?;
@@ -114,8 +112,9 @@ impl CustomFolder {
             let what = "include_prompt: expected true with a prefix, got false";
             return Err(EmbedError::file(&modules.pooling_path, what));
         }
-        let first_position = config.first_position();
-        let max_tokens = max_tokens(folder, options, &config, &tokenizer_config, &modules)?;
+        let of_tokenizer = tokenizer.model_max_length.filter(|length| *length < NO_LIMIT);
+        let stated = modules.max_seq_length.or(of_tokenizer.map(|length| length as u64));
+        let max_tokens = config.max_tokens(&config_path, options.max_tokens, stated)?;
         let places = graph_places(folder, settings.precision);
         let place = places.iter().position(|place| place.is_file()).unwrap_or(0);
         let graph = places[place].clone();
@@ -123,24 +122,15 @@ impl CustomFolder {
         let mut files = vec![folder.join(TOKENIZER), graph.clone()];
         files.extend(external_data::files(&graph)?);
         files.iter().try_for_each(|path| plain_file(path).map(drop))?;
-        let mut checks = [CONFIG, TOKENIZER_CONFIG, SPECIAL_TOKENS, MODULES, PROMPTS]
-            .map(|name| folder.join(name))
-            .to_vec();
+        let names = [CONFIG, TOKENIZER_CONFIG, SPECIAL_TOKENS, MODULES, PROMPTS];
+        let mut checks = names.map(|name| folder.join(name)).to_vec();
         checks.extend([&modules.transformer_path, &modules.pooling_path].map(PathBuf::clone));
         // A graph that appears there takes precedence.
         checks.extend_from_slice(&places[..place]);
         modules.pooling = options.pooling.or(modules.pooling);
         modules.normalizes = options.normalize.unwrap_or(modules.normalizes);
-        Ok(Self {
-            graph,
-            files,
-            checks,
-            modules,
-            options: options.clone(),
-            max_tokens,
-            prefix,
-            first_position,
-        })
+        let (options, first_position) = (options.clone(), config.first_position());
+        Ok(Self { graph, files, checks, modules, options, max_tokens, prefix, first_position })
     }
 
     /// Reads the tokenizer, and checks that it has the special tokens of its configuration.
@@ -203,8 +193,8 @@ impl CustomFolder {
     }
 
     pub fn bytes(&self) -> usize {
-        let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
-        usize::try_from(self.files.iter().map(size).sum::<u64>()).unwrap_or(usize::MAX)
+        let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len() as usize);
+        self.files.iter().map(size).sum()
     }
 }
 
@@ -212,11 +202,25 @@ impl Config {
     /// Returns the first position, which is also the number of positions that cannot be used.
     fn first_position(&self) -> i64 {
         let kind = self.model_type.as_deref().unwrap_or_default();
-        if POSITIONS_AFTER_PADDING.contains(&kind) {
-            self.pad_token_id.as_ref().and_then(Value::as_i64).unwrap_or(1) + 1
-        } else {
-            0
+        if !POSITIONS_AFTER_PADDING.contains(&kind) {
+            return 0;
         }
+        self.pad_token_id.as_ref().and_then(Value::as_i64).unwrap_or(1) + 1
+    }
+
+    /// Returns the given window, or the one that the folder states, which is at most the number of positions.
+    fn max_tokens(&self, path: &Path, given: Option<usize>, stated: Option<u64>) -> Result<usize> {
+        let unusable = self.first_position().unsigned_abs();
+        let positions = self.max_position_embeddings.map(|count| count.saturating_sub(unusable));
+        let most = positions.unwrap_or(u64::MAX) as usize;
+        if let Some(given) = given
+            && given > most
+        {
+            let what = format!("maxTokens: expected at most {most}, got {given}");
+            return Err(EmbedError::file(path, what));
+        }
+        let stated = stated.or(positions).unwrap_or(DEFAULT_MAX_TOKENS) as usize;
+        Ok(given.unwrap_or(stated.min(most)))
     }
 }
 
@@ -265,8 +269,8 @@ impl Modules {
         read.lowercase = stated.do_lower_case.unwrap_or(false);
         read.pooling_path = pooling.join(CONFIG);
         let Some(config) = optional::<PoolingConfig>(&read.pooling_path)? else { return Ok(read) };
-        read.pooling =
-            Some(config.mode().map_err(|what| EmbedError::file(&read.pooling_path, what))?);
+        let mode = config.mode().map_err(|what| EmbedError::file(&read.pooling_path, what))?;
+        read.pooling = Some(mode);
         read.width = config.word_embedding_dimension;
         read.excludes_prompt = config.include_prompt == Some(false);
         Ok(read)
@@ -295,33 +299,8 @@ fn prefix(folder: &Path, options: &ModelOptions) -> Result<String> {
     let path = folder.join(PROMPTS);
     let Prompts { mut prompts, default_prompt_name } = optional(&path)?.unwrap_or_default();
     let Some(name) = default_prompt_name else { return Ok(String::new()) };
-    let missing =
-        || EmbedError::file(&path, format!("default_prompt_name: no prompt is called {name:?}"));
-    prompts.remove(&name).ok_or_else(missing)
-}
-
-/// Returns the option, or the window that the folder states, which is at most the number of positions.
-fn max_tokens(
-    folder: &Path,
-    options: &ModelOptions,
-    config: &Config,
-    tokenizer_config: &TokenizerConfig,
-    modules: &Modules,
-) -> Result<usize> {
-    let unusable = config.first_position().unsigned_abs();
-    let positions = config.max_position_embeddings.map(|count| count.saturating_sub(unusable));
-    let most = positions.unwrap_or(u64::MAX);
-    if let Some(given) = options.max_tokens {
-        if given as u64 > most {
-            let what = format!("maxTokens: expected at most {most}, got {given}");
-            return Err(EmbedError::file(&folder.join(CONFIG), what));
-        }
-        return Ok(given);
-    }
-    let of_tokenizer = tokenizer_config.model_max_length.filter(|length| *length < NO_LIMIT);
-    let stated = modules.max_seq_length.or(of_tokenizer.map(|length| length as u64));
-    let stated = stated.or(positions).unwrap_or(DEFAULT_MAX_TOKENS).min(most);
-    Ok(usize::try_from(stated).unwrap_or(usize::MAX))
+    let missing = || format!("default_prompt_name: no prompt is called {name:?}");
+    prompts.remove(&name).ok_or_else(|| EmbedError::file(&path, missing()))
 }
 
 /// Returns where the graph of a precision may be: the place of transformers.js, that of other exports, and that of models

@@ -17,7 +17,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 pub use float::{
-    LayerNorm, Linear, LinearWeights, PANEL, SelfAttention, Table, embed_tokens, pool,
+    LayerNorm, Linear, LinearWeights, Norm, PANEL, SelfAttention, Table, embed_tokens, pool,
 };
 pub(crate) use shared_slice::SharedSlice;
 

@@ -1,46 +1,34 @@
 //! A slice of which several threads write different parts.
 
-use std::{marker::PhantomData, ops::Range};
+use std::{cell::Cell, ops::Range, slice};
 
 /// A mutable slice that is divided among tasks.
-pub struct SharedSlice<'a, T> {
-    start: *mut T,
-    len: usize,
-    borrowed: PhantomData<&'a mut [T]>,
-}
+pub struct SharedSlice<'a, T>(&'a [Cell<T>]);
 
-// SAFETY: this is a `&mut [T]`, of which `part` returns parts that do not overlap.
-unsafe impl<T: Send> Send for SharedSlice<'_, T> {}
-// SAFETY: as above.
+// SAFETY: only `part` accesses the slice, whose caller promises that parts do not overlap.
 unsafe impl<T: Send> Sync for SharedSlice<'_, T> {}
 
 impl<'a, T> SharedSlice<'a, T> {
     /// Returns the slice, to be written in parts.
     pub fn new(slice: &'a mut [T]) -> Self {
-        Self { start: slice.as_mut_ptr(), len: slice.len(), borrowed: PhantomData }
+        Self(Cell::from_mut(slice).as_slice_of_cells())
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.0.len()
     }
 
-    /// Returns a part of the slice.
+    /// Returns a part of the slice. Panics if the range is not within it.
     ///
     /// # Safety
     ///
     /// While the part is alive, no other part may overlap it.
-    ///
-    /// # Panics
-    ///
-    /// If the range is not within the slice.
     #[inline(always)]
     #[expect(clippy::mut_from_ref, reason = "parts do not overlap")]
     pub unsafe fn part(&self, range: Range<usize>) -> &mut [T] {
-        assert!(range.start <= range.end && range.end <= self.len);
-        // SAFETY: the range is within the slice, which is borrowed as long as `self`, and the caller promises
-        // that no other part overlaps it.
-        unsafe {
-            std::slice::from_raw_parts_mut(self.start.add(range.start), range.end - range.start)
-        }
+        let part = &self.0[range];
+        // SAFETY: a `Cell` has the layout of its contents and allows writing, and the caller promises that no other
+        // part overlaps this one.
+        unsafe { slice::from_raw_parts_mut(part.as_ptr().cast_mut().cast(), part.len()) }
     }
 }

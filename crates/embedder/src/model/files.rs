@@ -1,7 +1,6 @@
 //! The folder of the built-in model: a manifest, and the files with the digests in it.
 
 use std::{
-    env::consts::{DLL_PREFIX, DLL_SUFFIX},
     fs::File,
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -19,12 +18,6 @@ pub(crate) const TOKENIZER: &str = "tokenizer.json";
 const LIBRARY_ENTRY: &str = "onnxruntime.json";
 /// The version of the layout that is read.
 const FORMAT: u32 = 2;
-
-/// Returns the file name of the shipped ONNX Runtime library. It is not the usual name, so that another ONNX Runtime can
-/// be loaded into the same process.
-pub fn library_file_name() -> String {
-    format!("{DLL_PREFIX}knowledgepulse_onnxruntime{DLL_SUFFIX}")
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -61,10 +54,8 @@ impl BuiltInFiles {
             ("maxTokens", MAX_TOKENS, manifest.max_tokens),
         ] {
             if found != expected {
-                return Err(EmbedError::file(
-                    &path,
-                    format!("{what}: expected {expected}, got {found}"),
-                ));
+                let what = format!("{what}: expected {expected}, got {found}");
+                return Err(EmbedError::file(&path, what));
             }
         }
         Ok(Self { folder: folder.to_owned(), manifest })

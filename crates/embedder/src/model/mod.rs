@@ -4,12 +4,15 @@ pub(crate) mod files;
 pub(crate) mod memory_probe;
 pub(crate) mod tensors;
 
-use std::path::{Path, PathBuf};
+use std::{
+    env::consts::{DLL_PREFIX, DLL_SUFFIX},
+    path::{Path, PathBuf},
+};
 
 use knowledgepulse_workers::available_cores;
 
 use crate::Pooling;
-use files::{MANIFEST, library_file_name};
+pub(crate) use files::{MANIFEST, TOKENIZER, hash_file};
 
 /// A file that only custom models have.
 pub(crate) const CONFIG: &str = "config.json";
@@ -26,19 +29,14 @@ pub enum Precision {
 }
 
 /// The software that runs the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BackendKind {
     /// The ONNX Runtime library.
+    #[cfg_attr(not(target_env = "musl"), default)]
     Onnx,
-    /// This crate alone.
+    /// This crate alone. The default for musl, for which there is no ONNX Runtime library.
+    #[cfg_attr(target_env = "musl", default)]
     Native,
-}
-
-impl Default for BackendKind {
-    /// There is no ONNX Runtime library for musl.
-    fn default() -> Self {
-        if cfg!(target_env = "musl") { Self::Native } else { Self::Onnx }
-    }
 }
 
 /// Properties of a custom model that take precedence over its folder.
@@ -93,12 +91,14 @@ pub struct ModelSettings {
 impl ModelSettings {
     /// Returns the default settings for the model and the library in `folder`.
     pub fn beside(folder: &Path) -> Self {
+        // Not the usual name, so that another ONNX Runtime can be loaded into the same process.
+        let library = format!("{DLL_PREFIX}knowledgepulse_onnxruntime{DLL_SUFFIX}");
         Self {
             package: folder.to_owned(),
             model: None,
             options: ModelOptions::default(),
             backend: BackendKind::default(),
-            library: folder.join(library_file_name()),
+            library: folder.join(library),
             precision: Precision::default(),
             threads: available_cores(),
         }

@@ -21,24 +21,15 @@ pub enum Role {
 
 /// Returns the role of a character of the text.
 pub fn role(c: char) -> Role {
-    if c.is_ascii() {
-        return match c {
-            '\t' | '\n' | '\r' | ' ' => Role::Space,
-            c if c.is_ascii_control() => Role::Dropped,
-            _ => Role::Text,
-        };
-    }
+    use GeneralCategory::{Control, Format, PrivateUse};
     match c {
-        _ if is_chinese(c) => Role::Chinese,
+        '\t' | '\n' | '\r' | ' ' => Role::Space,
+        '!'..='~' => Role::Text,
         '\u{fffd}' => Role::Dropped,
-        _ => match c.general_category() {
-            GeneralCategory::Control
-            | GeneralCategory::Format
-            | GeneralCategory::PrivateUse
-            | GeneralCategory::Surrogate => Role::Dropped,
-            _ if c.is_whitespace() => Role::Space,
-            _ => Role::Text,
-        },
+        _ if is_chinese(c) => Role::Chinese,
+        _ if matches!(c.general_category(), Control | Format | PrivateUse) => Role::Dropped,
+        _ if c.is_whitespace() => Role::Space,
+        _ => Role::Text,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use super::{FFN, LAYERS, Norm, Runner, WIDTH, Weights};
+use super::{FFN, LAYERS, Runner, WIDTH, Weights};
 use crate::{
     Embedding, Result,
     kernels::{
@@ -41,15 +41,10 @@ impl Int8Encoder {
     }
 
     pub fn embed(&self, runner: &Runner, ids: &[i64]) -> Result<Embedding> {
-        with_registers!(self.machine, registers => self.embed_with(registers, runner, ids))
+        with_registers!(self.machine, registers => self.run(registers, runner, ids))
     }
 
-    fn embed_with<R: Registers>(
-        &self,
-        registers: R,
-        runner: &Runner,
-        ids: &[i64],
-    ) -> Result<Embedding> {
+    fn run<R: Registers>(&self, registers: R, runner: &Runner, ids: &[i64]) -> Result<Embedding> {
         let tokens = ids.len();
         let tasks = tokens.div_ceil(MAX_ROWS).next_multiple_of(runner.threads);
         let tasks = tasks.min(tokens.div_ceil(MIN_ROWS));
@@ -76,7 +71,8 @@ impl Int8Encoder {
     }
 }
 
-/// One layer of a text, from its queries, keys and values to those of the next layer.
+/// One layer of a text, from its queries, keys and values to those of the next layer. `x` and `queries` are \[tokens, 384\],
+/// `query_scale` \[tokens\].
 struct LayerKernel<'a, R> {
     registers: R,
     weights: &'a Weights<Int8Weights>,
@@ -85,22 +81,15 @@ struct LayerKernel<'a, R> {
     rows: usize,
     /// 0 computes the embeddings of the tokens, the numbers after it the layers.
     layer: usize,
-    /// \[tokens, 384\]
     x: SharedSlice<'a, f32>,
-    /// \[tokens, 384\]
     queries: SharedSlice<'a, u8>,
-    /// \[tokens\]
     query_scale: SharedSlice<'a, f32>,
     keys: &'a Keys,
     next_keys: KeysMut<'a>,
 }
 
-struct Buffers {
-    /// \[rows, 1536\]
-    wide: Aligned<f32>,
-    /// \[rows, 1536\]
-    bytes: Aligned<u8>,
-}
+/// Numbers and bytes \[rows, 1536\].
+type Buffers = (Aligned<f32>, Aligned<u8>);
 
 thread_local! {
     /// The buffers of a task, reused by the next one.
@@ -114,7 +103,7 @@ impl<R: Registers> Kernel for LayerKernel<'_, R> {
 
     unsafe fn run<S: pulp::Simd>(&self, _: S, task: usize) {
         let size = MAX_ROWS * FFN;
-        let new = || Buffers { wide: Aligned::zeros(size), bytes: Aligned::zeros(size) };
+        let new = || (Aligned::zeros(size), Aligned::zeros(size));
         let mut buffers = BUFFERS.take().unwrap_or_else(new);
         let first = task * self.rows;
         let end = self.ids.len().min(first + self.rows);
@@ -137,12 +126,8 @@ impl<R: Registers> LayerKernel<'_, R> {
     fn compute(&self, first: usize, x: &mut [f32], queries: Quantized, buffers: &mut Buffers) {
         let Self { registers, weights, .. } = *self;
         let rows = queries.scale.len();
-        let Buffers { wide, bytes } = buffers;
+        let (wide, bytes) = buffers;
         let scale = &mut [0.0; MAX_ROWS][..rows];
-        let normalize =
-            |Norm { gamma, beta }: &Norm, x: &mut [f32], quantized: Option<&mut Quantized>| {
-                registers.call(Normalize { x, gamma, beta, quantized });
-            };
         if let Some(index) = self.layer.checked_sub(1) {
             let layer = &weights.layers[index];
             // What comes after these rows is free, and begins a cache line.
@@ -151,19 +136,21 @@ impl<R: Registers> LayerKernel<'_, R> {
             let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             registers.call(Quantize { x: attended, quantized: &mut quantized });
             registers.call(Multiply::<true, false>::new(&quantized, &layer.output, x));
-            normalize(&layer.attention_norm, x, Some(&mut quantized));
+            let norm = &layer.attention_norm;
+            registers.call(Normalize { x, norm, quantized: Some(&mut quantized) });
             let activated = &mut wide[..rows * FFN];
             registers.call(Multiply::<false, true>::new(&quantized, &layer.up, activated));
             let mut quantized = Quantized { bytes: &mut bytes[..rows * FFN], scale };
             registers.call(Quantize { x: activated, quantized: &mut quantized });
             registers.call(Multiply::<true, false>::new(&quantized, &layer.down, x));
             let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
-            normalize(&layer.ffn_norm, x, (self.layer < LAYERS).then_some(&mut quantized));
+            let quantized = (self.layer < LAYERS).then_some(&mut quantized);
+            registers.call(Normalize { x, norm: &layer.ffn_norm, quantized });
         } else {
             let ids = &self.ids[first..first + rows];
             embed_tokens(ids, &weights.words, &weights.positions, first, x);
             let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
-            normalize(&weights.norm, x, Some(&mut quantized));
+            registers.call(Normalize { x, norm: &weights.norm, quantized: Some(&mut quantized) });
         }
         if let Some(layer) = weights.layers.get(self.layer) {
             let quantized = &Quantized { bytes: &mut bytes[..rows * WIDTH], scale };

@@ -13,7 +13,7 @@ use super::{Backend, threads::Threads};
 use crate::{
     BuiltInFiles, EMBEDDING_LEN, EmbedError, Embedding, MAX_TOKENS, Precision, Result,
     kernels::{
-        self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, Table, embed_tokens,
+        self, Kernel, LayerNorm, Linear, LinearWeights, Norm, SelfAttention, Table, embed_tokens,
         int8::Machine, pool,
     },
     model::tensors::Tensors,
@@ -72,23 +72,18 @@ impl Backend for NativeModel {
 struct Weights<L> {
     words: Table<'static>,
     positions: Table<'static>,
-    norm: Norm,
+    norm: Norm<'static>,
     layers: Vec<Layer<L>>,
-}
-
-struct Norm {
-    gamma: Vec<f32>,
-    beta: Vec<f32>,
 }
 
 struct Layer<L> {
     /// Query, key and value side by side.
     qkv: L,
     output: L,
-    attention_norm: Norm,
+    attention_norm: Norm<'static>,
     up: L,
     down: L,
-    ffn_norm: Norm,
+    ffn_norm: Norm<'static>,
 }
 
 impl<L> Weights<L> {
@@ -97,8 +92,10 @@ impl<L> Weights<L> {
         let words = Table::load(tensors, VOCABULARY)?;
         let positions = Table::load(tensors, MAX_TOKENS)?;
         let norm = Norm::load(tensors)?;
-        let linear = |tensors: &mut Tensors, depth, columns| {
-            LinearWeights::load(tensors, depth, columns).map(&convert)
+        let linear = |tensors: &mut Tensors, depth: usize, columns| {
+            let values = tensors.next(depth * columns)?.into();
+            let (scale, bias) = (tensors.next(columns)?.into(), tensors.next(columns)?.into());
+            Ok(convert(LinearWeights { values, scale, bias }))
         };
         let layer = |_| {
             Ok(Layer {
@@ -121,19 +118,9 @@ impl Table<'_> {
     }
 }
 
-impl Norm {
+impl Norm<'_> {
     fn load(tensors: &mut Tensors) -> Result<Self> {
-        Ok(Self { gamma: tensors.next(WIDTH)?, beta: tensors.next(WIDTH)? })
-    }
-}
-
-impl LinearWeights<'_> {
-    fn load(tensors: &mut Tensors, depth: usize, columns: usize) -> Result<Self> {
-        Ok(Self {
-            values: tensors.next(depth * columns)?.into(),
-            scale: tensors.next(columns)?.into(),
-            bias: tensors.next(columns)?.into(),
-        })
+        Ok(Self { gamma: tensors.next(WIDTH)?.into(), beta: tensors.next(WIDTH)?.into() })
     }
 }
 
@@ -150,22 +137,18 @@ impl Runner<'_> {
         let [mut x, mut h, mut sum] = [narrow(), narrow(), narrow()];
         let mut wide = vec![0.0; ids.len() * FFN];
         embed_tokens(ids, &weights.words, &weights.positions, 0, &mut sum);
-        self.norm(&weights.norm, &sum, &mut x)?;
+        self.run(&LayerNorm::new(&weights.norm, &sum, &mut x))?;
         for Layer { qkv, output, attention_norm, up, down, ffn_norm } in &weights.layers {
             let projected = &mut wide[..ids.len() * 3 * WIDTH];
             self.run(&Linear::new(qkv, &x, None, false, projected))?;
             self.run(&SelfAttention::new(projected, &mut h))?;
             self.run(&Linear::new(output, &h, Some(&x), false, &mut sum))?;
-            self.norm(attention_norm, &sum, &mut h)?;
+            self.run(&LayerNorm::new(attention_norm, &sum, &mut h))?;
             self.run(&Linear::new(up, &h, None, true, &mut wide))?;
             self.run(&Linear::new(down, &wide, Some(&h), false, &mut sum))?;
-            self.norm(ffn_norm, &sum, &mut x)?;
+            self.run(&LayerNorm::new(ffn_norm, &sum, &mut x))?;
         }
         Ok(pool(&x, WIDTH))
-    }
-
-    fn norm(&self, Norm { gamma, beta }: &Norm, x: &[f32], y: &mut [f32]) -> Result<()> {
-        self.run(&LayerNorm::new(x, gamma, beta, y))
     }
 
     fn run(&self, kernel: &impl Kernel) -> Result<()> {

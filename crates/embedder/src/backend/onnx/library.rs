@@ -32,10 +32,8 @@ struct LoadedLibrary {
 static LOADED: OnceCell<LoadedLibrary> = OnceCell::new();
 static ENVIRONMENT: OnceCell<Environment> = OnceCell::new();
 
-/// Disables the telemetry client of ONNX Runtime, in the versions that have one.
-///
-/// The shipped library has none, but the user may name another one. It can only be switched off by an environment
-/// variable, which this function sets unless the user has set it.
+/// Disables the telemetry client of ONNX Runtime, in the versions that have one. The shipped library has none, but the
+/// user may name another one. Only an environment variable switches it off, which is set here unless the user has set it.
 pub fn disable_telemetry() {
     static ONCE: Once = Once::new();
     const VARIABLE: &str = "ORT_DISABLE_TELEMETRY";
@@ -56,18 +54,20 @@ pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
     let path = &std::path::absolute(path).map_err(|error| failed(error.to_string()))?;
     // The loader's own message for a missing file is about the search path, not about the file.
     let file = fs::canonicalize(path).map_err(|error| failed(error.to_string()))?;
-    let loaded = LOADED.get_or_try_init(|| load(path, file.clone()))?;
+    let loaded = LOADED.get_or_try_init(|| {
+        verify_library(path)?;
+        load(path, &file).map_err(|reason| EmbedError::Library { path: path.clone(), reason })
+    })?;
     if loaded.file != file {
-        let reason =
-            format!("{} is loaded already, and a process can have only one", loaded.path.display());
-        return Err(failed(reason));
+        let loaded = loaded.path.display();
+        return Err(failed(format!("{loaded} is loaded already, and a process can have only one")));
     }
     ENVIRONMENT.get_or_try_init(make_environment).map_err(|error| failed(error.to_string()))
 }
 
-/// Returns the path and the version of the library, once it is loaded.
-pub fn loaded_library() -> Option<(&'static Path, &'static str)> {
-    LOADED.get().map(|loaded| (loaded.path.as_path(), loaded.version.as_str()))
+/// Returns the version of the library, once it is loaded.
+pub fn library_version() -> Option<&'static str> {
+    LOADED.get().map(|loaded| loaded.version.as_str())
 }
 
 fn make_environment() -> ort::Result<Environment> {
@@ -77,19 +77,17 @@ fn make_environment() -> ort::Result<Environment> {
     Ok(environment)
 }
 
-fn load(path: &Path, file: PathBuf) -> Result<LoadedLibrary> {
-    let failed = |reason: String| EmbedError::Library { path: path.to_owned(), reason };
-    verify_library(path)?;
-    check_complete(&file).map_err(failed)?;
-    let library = open(path).map_err(|error| failed(with_sources(&error)))?;
-    let (mut api, version) = interface(&library).map_err(failed)?;
+fn load(path: &Path, file: &Path) -> Result<LoadedLibrary, String> {
+    check_complete(file)?;
+    let library = open(path).map_err(|error| with_sources(&error))?;
+    let (mut api, version) = interface(&library)?;
     // SAFETY: an `OrtErrorCode` is an `i32`.
     let _ = ERROR_NUMBER.set(unsafe { transmute::<ErrorCodeOf, ErrorNumberOf>(api.GetErrorCode) });
     api.GetErrorCode = error_code;
     ort::set_api(api);
     // Never unloaded: its threads and sessions may outlive this crate's statics.
     std::mem::forget(library);
-    Ok(LoadedLibrary { path: path.to_owned(), file, version })
+    Ok(LoadedLibrary { path: path.to_owned(), file: file.to_owned(), version })
 }
 
 type ErrorCodeOf = unsafe extern "system" fn(*const OrtStatus) -> OrtErrorCode;
@@ -125,18 +123,16 @@ fn open(path: &Path) -> Result<Library, libloading::Error> {
 
 /// Returns the functions of ONNX Runtime and its version. `ort` would panic if a library has none.
 fn interface(library: &Library) -> Result<(OrtApi, String), String> {
+    type GetApiBase = unsafe extern "system" fn() -> *const OrtApiBase;
     const NO_LIBRARY: &str = "not an ONNX Runtime library: expected the function OrtGetApiBase";
     // SAFETY: the symbol has this type in every version.
-    let base = unsafe {
-        library.get::<unsafe extern "system" fn() -> *const OrtApiBase>(b"OrtGetApiBase\0")
-    };
-    let base = base.map_err(|_| NO_LIBRARY)?;
+    let base = unsafe { library.get::<GetApiBase>(b"OrtGetApiBase\0") }.map_err(|_| NO_LIBRARY)?;
     // SAFETY: it returns a static table or null.
-    let base =
-        unsafe { base().as_ref() }.ok_or_else(|| format!("{NO_LIBRARY}, got null from it"))?;
+    let base = unsafe { base().as_ref() };
+    let base = base.ok_or_else(|| format!("{NO_LIBRARY}, got null from it"))?;
     // SAFETY: every version has this function, which returns a static string.
-    let version =
-        unsafe { CStr::from_ptr((base.GetVersionString)()) }.to_string_lossy().into_owned();
+    let version = unsafe { CStr::from_ptr((base.GetVersionString)()) };
+    let version = version.to_string_lossy().into_owned();
     let minor = version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(0);
     if minor < ORT_API_VERSION {
         return Err(format!("expected version 1.{ORT_API_VERSION} or later, got {version}"));

@@ -24,7 +24,7 @@ use crate::{BuiltInFiles, EmbedError, Embedding, Result, model::files::WEIGHTS};
 const GRAPH: &str = "exact.onnx";
 
 /// The exact graph: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\]. Its operators use threads of our own.
-pub(crate) struct OnnxModel {
+pub struct OnnxModel {
     session: Session,
     threads: Threads,
 }
@@ -32,11 +32,7 @@ pub(crate) struct OnnxModel {
 impl OnnxModel {
     /// Makes a session from files that match the manifest. Hashes the weights while the graph is loaded, which takes
     /// about the same time.
-    pub(crate) fn load(
-        files: &BuiltInFiles,
-        environment: &'static Environment,
-        threads: usize,
-    ) -> Result<Self> {
+    pub fn load(files: &BuiltInFiles, environment: &Environment, threads: usize) -> Result<Self> {
         // Before ONNX Runtime reads it.
         files.verify(GRAPH)?;
         let load = || {
@@ -65,7 +61,7 @@ impl Backend for OnnxModel {
 }
 
 /// Runs a session until it ends or the text is cancelled.
-pub(crate) fn interruptible(
+pub fn interruptible(
     cancel: &CancelToken,
     embed: impl FnOnce(&RunOptions<NoSelectedOutputs>) -> Result<Embedding>,
 ) -> Result<Embedding> {
@@ -79,10 +75,7 @@ pub(crate) fn interruptible(
     }
 }
 
-pub(crate) fn session_builder(
-    environment: &Environment,
-    threads: usize,
-) -> ort::Result<SessionBuilder> {
+pub fn session_builder(environment: &Environment, threads: usize) -> ort::Result<SessionBuilder> {
     Ok(Session::builder(environment)?
         .with_log_level(LogLevel::Fatal)?
         .with_intra_threads(threads)?
@@ -97,7 +90,7 @@ pub(crate) fn session_builder(
 ///
 /// `Session::run` needs `&mut self`, for execution providers that are not thread-safe. The C API documents `Run` as safe
 /// to call concurrently on one session, and the CPU provider, the only one here, and our operators are thread-safe.
-pub(crate) fn run(
+pub fn run(
     session: &Session,
     options: &RunOptions<NoSelectedOutputs>,
     inputs: &[(&CStr, DynValue)],
@@ -127,6 +120,6 @@ pub(crate) fn run(
     Ok(unsafe { DynValue::from_ptr(made, Some(session.allocator())) })
 }
 
-pub(crate) fn runtime_error(error: ort::Error) -> EmbedError {
+pub fn runtime_error(error: ort::Error) -> EmbedError {
     EmbedError::Runtime(error.to_string())
 }

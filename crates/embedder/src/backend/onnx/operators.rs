@@ -13,14 +13,14 @@ use ort::{
         OperatorOutput,
     },
     value::{
-        PrimitiveTensorElementType,
+        PrimitiveTensorElementType as Element,
         TensorElementType::{self, Float32, Int16, Int64},
         ValueRef, ValueRefMut,
     },
 };
 
 use crate::kernels::{
-    self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, Table, embed_tokens, pool,
+    self, Kernel, LayerNorm, Linear, LinearWeights, Norm, SelfAttention, Table, embed_tokens, pool,
 };
 
 const DOMAIN: &str = "knowledgepulse";
@@ -99,26 +99,19 @@ fn inputs<'a, const N: usize>(context: &'a ComputeContext) -> Result<[ValueRef<'
     Ok(inputs.try_into().expect("N inputs"))
 }
 
-fn output<'a, const N: usize>(
-    context: &'a ComputeContext,
-    shape: [usize; N],
-) -> Result<ValueRefMut<'a>> {
+fn output<'a>(context: &'a ComputeContext, shape: &[usize]) -> Result<ValueRefMut<'a>> {
     context.output(0, shape)?.ok_or_else(|| Error::new("the output is missing"))
 }
 
-fn numbers<'v, T: PrimitiveTensorElementType>(value: &'v ValueRef) -> Result<&'v [T]> {
+fn numbers<'v, T: Element>(value: &'v ValueRef) -> Result<&'v [T]> {
     Ok(value.try_extract_tensor()?.1)
 }
 
 /// Returns the rows and columns of a matrix, at least one of each, and its numbers.
-fn matrix<'v, T: PrimitiveTensorElementType>(
-    value: &'v ValueRef,
-) -> Result<(usize, usize, &'v [T])> {
+fn matrix<'v, T: Element>(value: &'v ValueRef) -> Result<(usize, usize, &'v [T])> {
     let (shape, numbers) = value.try_extract_tensor()?;
     match shape[..] {
-        [rows, columns] if rows > 0 && columns > 0 => {
-            Ok((rows as usize, columns as usize, numbers))
-        }
+        [rows @ (1..), columns @ (1..)] => Ok((rows as usize, columns as usize, numbers)),
         _ => Err(Error::new(format!("expected a matrix, got the shape {shape:?}"))),
     }
 }
@@ -130,7 +123,7 @@ fn embeddings(context: &ComputeContext, _: bool) -> Result<()> {
     let position =
         Table { values: numbers(position)?.into(), scale: numbers(position_scale)?.into() };
     let ids = numbers(ids)?;
-    let mut y = output(context, [ids.len(), width])?;
+    let mut y = output(context, &[ids.len(), width])?;
     embed_tokens(ids, &word, &position, 0, y.try_extract_tensor_mut()?.1);
     Ok(())
 }
@@ -138,14 +131,15 @@ fn embeddings(context: &ComputeContext, _: bool) -> Result<()> {
 fn layer_norm(context: &ComputeContext, _: bool) -> Result<()> {
     let [x, gamma, beta] = &inputs(context)?;
     let (rows, columns, x) = matrix(x)?;
-    let mut y = output(context, [rows, columns])?;
-    run(LayerNorm::new(x, numbers(gamma)?, numbers(beta)?, y.try_extract_tensor_mut()?.1))
+    let mut y = output(context, &[rows, columns])?;
+    let norm = Norm { gamma: numbers(gamma)?.into(), beta: numbers(beta)?.into() };
+    run(LayerNorm::new(&norm, x, y.try_extract_tensor_mut()?.1))
 }
 
 fn pool_rows(context: &ComputeContext, _: bool) -> Result<()> {
     let [x] = &inputs(context)?;
     let (_, columns, x) = matrix(x)?;
-    let mut y = output(context, [columns])?;
+    let mut y = output(context, &[columns])?;
     y.try_extract_tensor_mut()?.1.copy_from_slice(&pool(x, columns));
     Ok(())
 }
@@ -157,13 +151,13 @@ fn linear(context: &ComputeContext, gelu: bool) -> Result<()> {
     let (values, scale, bias) = (numbers(weight)?, numbers(scale)?, numbers(bias)?);
     let weights = LinearWeights { values: values.into(), scale: scale.into(), bias: bias.into() };
     let residual = residual.as_ref().map(numbers).transpose()?;
-    let mut y = output(context, [rows, weights.columns()])?;
+    let mut y = output(context, &[rows, weights.columns()])?;
     run(Linear::new(&weights, x, residual, gelu, y.try_extract_tensor_mut()?.1))
 }
 
 fn self_attention(context: &ComputeContext, _: bool) -> Result<()> {
     let [projected] = &inputs(context)?;
     let (rows, columns, projected) = matrix(projected)?;
-    let mut y = output(context, [rows, columns / 3])?;
+    let mut y = output(context, &[rows, columns / 3])?;
     run(SelfAttention::new(projected, y.try_extract_tensor_mut()?.1))
 }

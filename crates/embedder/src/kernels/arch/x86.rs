@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 
+use bytemuck::bytes_of;
 use pulp::{
     Simd, cast, f32x8, f32x16, i32x8, i32x16,
     x86::{V3, V4},
@@ -50,51 +51,41 @@ impl Registers for Avx512 {
 
     #[inline(always)]
     fn numbers(self, integers: i32x16) -> f32x16 {
-        // SAFETY: `new` has found the feature.
-        unsafe { cast(_mm512_cvtepi32_ps(cast(integers))) }
+        cast(self.0.avx512f._mm512_cvtepi32_ps(cast(integers)))
     }
 
     #[inline(always)]
     fn rest(self, x: f32x16) -> f32x16 {
-        // SAFETY: `new` has found the feature.
-        unsafe { cast(_mm512_reduce_ps::<_MM_FROUND_TO_NEAREST_INT>(cast(x))) }
+        cast(self.0.avx512dq._mm512_reduce_ps::<_MM_FROUND_TO_NEAREST_INT>(cast(x)))
     }
 
     #[inline(always)]
     fn scale(self, number: f32x16, x: f32x16) -> f32x16 {
         let integer = self.0.sub_f32s(x, self.rest(x));
-        // SAFETY: `new` has found the feature.
-        unsafe { cast(_mm512_scalef_ps(cast(number), cast(integer))) }
+        cast(self.0.avx512f._mm512_scalef_ps(cast(number), cast(integer)))
     }
 
     #[inline(always)]
     fn swap<const DISTANCE: usize>(self, numbers: f32x16) -> f32x16 {
-        let numbers = cast(numbers);
-        // SAFETY: `new` has found the feature.
-        cast(unsafe {
-            match DISTANCE {
-                8 => _mm512_shuffle_f32x4::<0b01_00_11_10>(numbers, numbers),
-                4 => _mm512_shuffle_f32x4::<0b10_11_00_01>(numbers, numbers),
-                2 => _mm512_permute_ps::<0b01_00_11_10>(numbers),
-                _ => _mm512_permute_ps::<0b10_11_00_01>(numbers),
-            }
+        let (f, numbers) = (self.0.avx512f, cast(numbers));
+        cast(match DISTANCE {
+            8 => f._mm512_shuffle_f32x4::<0b01_00_11_10>(numbers, numbers),
+            4 => f._mm512_shuffle_f32x4::<0b10_11_00_01>(numbers, numbers),
+            2 => f._mm512_permute_ps::<0b01_00_11_10>(numbers),
+            _ => f._mm512_permute_ps::<0b10_11_00_01>(numbers),
         })
     }
 
     #[inline(always)]
     fn store(self, numbers: [f32x16; 4], bytes: &mut [u8]) {
-        let bytes: &mut [u8; 64] = bytes.first_chunk_mut().expect("four registers of bytes");
+        let V4 { avx512f: f, avx512bw: bw, .. } = self.0;
         let [a, b, c, d] = numbers.map(cast);
-        // SAFETY: `new` has found the features; `bytes` has this length.
-        unsafe {
-            let ab = _mm512_packs_epi32(_mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b));
-            let cd = _mm512_packs_epi32(_mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
-            let packed = _mm512_xor_si512(_mm512_packs_epi16(ab, cd), _mm512_set1_epi8(i8::MIN));
-            // `packs` interleaves the quarters of registers; this restores the order.
-            let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-            let packed = _mm512_permutexvar_epi32(order, packed);
-            _mm512_storeu_si512(bytes.as_mut_ptr().cast(), packed);
-        }
+        let ab = bw._mm512_packs_epi32(f._mm512_cvtps_epi32(a), f._mm512_cvtps_epi32(b));
+        let cd = bw._mm512_packs_epi32(f._mm512_cvtps_epi32(c), f._mm512_cvtps_epi32(d));
+        let packed = f._mm512_xor_si512(bw._mm512_packs_epi16(ab, cd), f._mm512_set1_epi8(i8::MIN));
+        // `packs` interleaves the quarters of registers; this restores the order.
+        let order = f._mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        bytes[..64].copy_from_slice(bytes_of(&f._mm512_permutexvar_epi32(order, packed)));
     }
 }
 
@@ -154,38 +145,30 @@ impl<const VNNI: bool> Registers for Avx2<VNNI> {
 
     #[inline(always)]
     fn numbers(self, integers: i32x8) -> f32x8 {
-        // SAFETY: `new` has found the features.
-        unsafe { cast(_mm256_cvtepi32_ps(cast(integers))) }
+        cast(self.0.avx._mm256_cvtepi32_ps(cast(integers)))
     }
 
     #[inline(always)]
     fn swap<const DISTANCE: usize>(self, numbers: f32x8) -> f32x8 {
-        let numbers = cast(numbers);
-        // SAFETY: `new` has found the features.
-        cast(unsafe {
-            match DISTANCE {
-                4 => _mm256_permute2f128_ps::<1>(numbers, numbers),
-                2 => _mm256_permute_ps::<0b01_00_11_10>(numbers),
-                _ => _mm256_permute_ps::<0b10_11_00_01>(numbers),
-            }
+        let (avx, numbers) = (self.0.avx, cast(numbers));
+        cast(match DISTANCE {
+            4 => avx._mm256_permute2f128_ps::<1>(numbers, numbers),
+            2 => avx._mm256_permute_ps::<0b01_00_11_10>(numbers),
+            _ => avx._mm256_permute_ps::<0b10_11_00_01>(numbers),
         })
     }
 
     #[inline(always)]
     fn store(self, numbers: [f32x8; 4], bytes: &mut [u8]) {
-        let bytes: &mut [u8; 32] = bytes.first_chunk_mut().expect("four registers");
+        let V3 { avx, avx2, .. } = self.0;
         let [a, b, c, d] = numbers.map(cast);
-        // SAFETY: `new` has found the features; `bytes` has this length.
-        unsafe {
-            let ab = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
-            let cd = _mm256_packs_epi32(_mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
-            let packed = _mm256_packs_epi16(ab, cd);
-            let packed = _mm256_xor_si256(packed, _mm256_set1_epi8(i8::MIN));
-            // `packs` interleaves the halves of registers; this restores the order.
-            let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-            let packed = _mm256_permutevar8x32_epi32(packed, order);
-            _mm256_storeu_si256(bytes.as_mut_ptr().cast(), packed);
-        }
+        let ab = avx2._mm256_packs_epi32(avx._mm256_cvtps_epi32(a), avx._mm256_cvtps_epi32(b));
+        let cd = avx2._mm256_packs_epi32(avx._mm256_cvtps_epi32(c), avx._mm256_cvtps_epi32(d));
+        let zero = avx._mm256_set1_epi8(i8::MIN);
+        let packed = avx2._mm256_xor_si256(avx2._mm256_packs_epi16(ab, cd), zero);
+        // `packs` interleaves the halves of registers; this restores the order.
+        let order = avx._mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        bytes[..32].copy_from_slice(bytes_of(&avx2._mm256_permutevar8x32_epi32(packed, order)));
     }
 }
 

@@ -29,11 +29,7 @@ pub struct SelfAttention<'a> {
 
 impl<'a> SelfAttention<'a> {
     /// Makes the attention of `projected` \[tokens, 3 * 384\], the query, key and value of each token, into `output`
-    /// \[tokens, 384\].
-    ///
-    /// # Panics
-    ///
-    /// If the shapes do not fit.
+    /// \[tokens, 384\]. Panics if the shapes do not fit.
     pub fn new(projected: &'a [f32], output: &'a mut [f32]) -> Self {
         let (projected, rest) = projected.as_chunks();
         assert!(rest.is_empty() && output.len() == projected.len() * WIDTH);

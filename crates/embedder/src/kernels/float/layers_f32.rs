@@ -13,36 +13,38 @@ use crate::{
 /// The rows of a task of [`LayerNorm`].
 const ROWS: usize = 16;
 
+/// The weights of a normalisation, \[width\] each, in the memory of ONNX Runtime or their own.
+pub struct Norm<'a> {
+    pub gamma: Cow<'a, [f32]>,
+    pub beta: Cow<'a, [f32]>,
+}
+
 /// `(x - mean) / √(variance + 1e-12) * gamma + beta` for each row of a matrix.
 pub struct LayerNorm<'a> {
+    norm: &'a Norm<'a>,
     x: &'a [f32],
-    gamma: &'a [f32],
-    beta: &'a [f32],
     y: SharedSlice<'a, f32>,
 }
 
 impl<'a> LayerNorm<'a> {
-    /// Makes a normalisation of `x` \[rows, width\] into `y` of the same shape, with `gamma` and `beta` \[width\].
-    ///
-    /// # Panics
-    ///
-    /// If the shapes do not fit, or the width is not a multiple of 16.
-    pub fn new(x: &'a [f32], gamma: &'a [f32], beta: &'a [f32], y: &'a mut [f32]) -> Self {
-        let width = gamma.len();
-        assert!(width > 0 && width.is_multiple_of(16) && beta.len() == width);
+    /// Makes a normalisation of `x` \[rows, width\] into `y` of the same shape. Panics if the shapes do not fit, or the width
+    /// is not a multiple of 16.
+    pub fn new(norm: &'a Norm<'a>, x: &'a [f32], y: &'a mut [f32]) -> Self {
+        let width = norm.gamma.len();
+        assert!(width > 0 && width.is_multiple_of(16) && norm.beta.len() == width);
         assert!(x.len().is_multiple_of(width) && y.len() == x.len());
-        Self { x, gamma, beta, y: SharedSlice::new(y) }
+        Self { norm, x, y: SharedSlice::new(y) }
     }
 }
 
 impl Kernel for LayerNorm<'_> {
     fn tasks(&self) -> usize {
-        (self.x.len() / self.gamma.len()).div_ceil(ROWS)
+        (self.x.len() / self.norm.gamma.len()).div_ceil(ROWS)
     }
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
-        let Self { x, gamma, beta, y } = self;
+        let Self { norm: Norm { gamma, beta }, x, y } = self;
         let width = gamma.len();
         let (gamma, beta) = (S::as_simd_f32s(gamma).0, S::as_simd_f32s(beta).0);
         let first = task * ROWS * width;
@@ -71,11 +73,10 @@ impl Kernel for LayerNorm<'_> {
     }
 }
 
-/// A table \[entries, width\] of 16-bit integers, in the memory of ONNX Runtime or its own.
+/// A table of 16-bit integers, `values` \[entries, width\], with a factor for those of each entry, `scale` \[entries\]. It
+/// is in the memory of ONNX Runtime or its own.
 pub struct Table<'a> {
-    /// \[entries, width\]
     pub values: Cow<'a, [i16]>,
-    /// \[entries\]: the factors of the values of each entry.
     pub scale: Cow<'a, [f32]>,
 }
 
@@ -87,11 +88,7 @@ impl Table<'_> {
 }
 
 /// Writes the sum of the entries for each token and its position, the first of which is `start`, to `y`
-/// \[tokens, width\].
-///
-/// # Panics
-///
-/// If a table has no entry for a token or a position, or the shapes do not fit.
+/// \[tokens, width\]. Panics if a table has no entry for a token or a position, or the shapes do not fit.
 pub fn embed_tokens(ids: &[i64], word: &Table, position: &Table, start: usize, y: &mut [f32]) {
     let width = y.len() / ids.len();
     for (at, (id, y)) in ids.iter().zip(y.chunks_exact_mut(width)).enumerate() {
@@ -129,11 +126,12 @@ mod tests {
     fn layer_norm_is_its_definition_in_every_width() {
         for width in [16, 48, 384] {
             let (gamma, beta) = (numbers(width), numbers(2 * width)[width..].to_vec());
+            let norm = Norm { gamma: (&gamma).into(), beta: (&beta).into() };
             for rows in (1..=33).chain([512]) {
                 let x = numbers(rows * width);
                 let found = every_width(|width| {
                     let mut y = vec![f32::NAN; x.len()];
-                    let all = LayerNorm::new(&x, &gamma, &beta, &mut y);
+                    let all = LayerNorm::new(&norm, &x, &mut y);
                     width.run(&all, 0..all.tasks());
                     y
                 });

@@ -19,13 +19,11 @@ pub const PANEL: usize = 16;
 /// The columns of a task: the width of a full tile of the widest registers.
 const STRIP: usize = 3 * PANEL;
 
-/// The weights of a linear layer, in the memory of ONNX Runtime or their own.
+/// The weights of a linear layer, with `scale` and `bias` \[columns\], in the memory of ONNX Runtime or their own.
 pub struct LinearWeights<'a> {
     /// \[columns / 16, depth, 16\]: panels of 16 columns. A weight is this times `scale`.
     pub values: Cow<'a, [i16]>,
-    /// \[columns\]
     pub scale: Cow<'a, [f32]>,
-    /// \[columns\]
     pub bias: Cow<'a, [f32]>,
 }
 
@@ -52,11 +50,7 @@ pub struct Linear<'a> {
 
 impl<'a> Linear<'a> {
     /// Makes a layer of an input `x` \[rows, depth\], a `residual` \[rows, columns\] and an output `y`
-    /// \[rows, columns\].
-    ///
-    /// # Panics
-    ///
-    /// If the shapes do not fit.
+    /// \[rows, columns\]. Panics if the shapes do not fit.
     pub fn new(
         weights: &'a LinearWeights<'a>,
         x: &'a [f32],

@@ -6,5 +6,5 @@ mod layers_f32;
 mod linear_f32;
 
 pub use attention_f32::SelfAttention;
-pub use layers_f32::{LayerNorm, Table, embed_tokens, pool};
+pub use layers_f32::{LayerNorm, Norm, Table, embed_tokens, pool};
 pub use linear_f32::{Linear, LinearWeights, PANEL};

@@ -10,8 +10,8 @@ use pulp::Simd;
 use super::{
     Aligned, Quantized,
     functions_i8::{exp2, log2},
-    quantize::{LANES, Lanes, first_lane, quantize},
-    tile::{Tile, registers_of, sums, tiles},
+    quantize::{LANES, Lanes, quantize},
+    tile::{Tile, Tiles, registers_of, sums},
 };
 use crate::{
     MAX_TOKENS,
@@ -64,11 +64,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Returns zeros for the keys and values of `tokens` tokens.
-    ///
-    /// # Panics
-    ///
-    /// If there are more than 512.
+    /// Returns zeros for the keys and values of `tokens` tokens. Panics if there are more than 512.
     pub fn new(tokens: usize) -> Self {
         assert!(tokens <= MAX_TOKENS);
         let keys = tokens.next_multiple_of(LANES);
@@ -185,11 +181,8 @@ impl Work for Projection<'_> {
 }
 
 /// Writes the attention of the queries of some tokens, the first of which is `first`, to `y` \[rows, 384\]. Works in
-/// `scores` and `weights`, which have room for 8 queries with all keys, rounded up to 64.
-///
-/// # Panics
-///
-/// If the shapes do not fit.
+/// `scores` and `weights`, which have room for 8 queries with all keys, rounded up to 64. Panics if the shapes do not
+/// fit.
 pub fn attend<R: Registers>(
     registers: R,
     queries: &Quantized,
@@ -206,12 +199,14 @@ pub fn attend<R: Registers>(
         let (scores, weights) = (&mut scores[..rows * padded], &mut weights[..rows * padded]);
         for head in 0..HEADS {
             let bytes = &queries.bytes[row * WIDTH..(row + rows) * WIDTH];
-            registers.call(Score { bytes, scales, head, keys, scores });
+            let product = Score { bytes, scales, head, keys, scores };
+            registers.call(Tiles { rows, panels: padded / PANEL, product });
             let mut factors = [0.0; QUERIES];
             let query = first + row;
             registers.call(Weigh { query, head, keys, scores, weights, factors: &mut factors });
             let y = &mut y[row * WIDTH..(row + rows) * WIDTH];
-            registers.call(Mix { weights, factors: &factors[..rows], head, keys, y });
+            let product = Mix { weights, factors: &factors, head, keys, y };
+            registers.call(Tiles { rows, panels: HEAD / PANEL, product });
         }
     }
 }
@@ -223,13 +218,6 @@ struct Score<'a> {
     head: usize,
     keys: &'a Keys,
     scores: &'a mut [f32],
-}
-
-impl Work for Score<'_> {
-    #[inline(always)]
-    fn run<R: Registers>(mut self, registers: R) {
-        tiles(registers, self.scales.len(), self.keys.padded() / PANEL, &mut self);
-    }
 }
 
 impl Tile for Score<'_> {
@@ -298,7 +286,7 @@ impl Work for Weigh<'_> {
             let begin = (23 * (query + row) + 37 * head) % STARTS * PANEL;
             let (pattern, _) = R::Simd::as_simd_f32s(&pattern[begin..begin + padded]);
             let (scores, _) = R::Simd::as_simd_f32s(scores);
-            let mut lanes = Lanes::default();
+            let mut lanes = Lanes([0.0; LANES]);
             let sums = lanes.registers::<R>();
             let count = sums.len();
             for (group, weights) in weights.chunks_exact_mut(LANES).enumerate() {
@@ -317,8 +305,7 @@ impl Work for Weigh<'_> {
                     registers.store(numbers, &mut weights[first * R::Simd::F32_LANES..]);
                 }
             }
-            let sum = simd.mul_f32s(lanes.sum(registers), largest);
-            factors[row] = first_lane::<R>(simd.div_f32s(simd.splat_f32s(1.0), sum));
+            factors[row] = 1.0 / (lanes.sum(registers) * LARGEST_WEIGHT);
         }
     }
 }
@@ -330,13 +317,6 @@ struct Mix<'a> {
     head: usize,
     keys: &'a Keys,
     y: &'a mut [f32],
-}
-
-impl Work for Mix<'_> {
-    #[inline(always)]
-    fn run<R: Registers>(mut self, registers: R) {
-        tiles(registers, self.factors.len(), HEAD / PANEL, &mut self);
-    }
 }
 
 impl Tile for Mix<'_> {

@@ -23,7 +23,7 @@ pub fn exp2<R: Registers, const N: usize>(registers: R, x: [Floats<R>; N]) -> [F
     for i in 0..N {
         rest[i] = registers.rest(x[i]);
     }
-    let mut power = polynomial(simd, rest, &EXP2);
+    let mut power = polynomial(simd, rest, EXP2);
     for i in 0..N {
         power[i] = registers.scale(power[i], x[i]);
     }
@@ -39,7 +39,7 @@ pub fn gelu<R: Registers, const N: usize>(registers: R, x: [Floats<R>; N]) -> [F
     for i in 0..N {
         distance[i] = simd.abs_f32s(x[i]);
     }
-    let mut y = exp2(registers, polynomial(simd, distance, &LOG2_TAIL));
+    let mut y = exp2(registers, polynomial(simd, distance, LOG2_TAIL));
     for i in 0..N {
         let positive = simd.max_f32s(x[i], simd.splat_f32s(0.0));
         y[i] = simd.negate_mul_add_f32s(distance[i], y[i], positive);
@@ -48,15 +48,11 @@ pub fn gelu<R: Registers, const N: usize>(registers: R, x: [Floats<R>; N]) -> [F
 }
 
 #[inline(always)]
-fn polynomial<S: Simd, const N: usize>(
-    simd: S,
-    x: [S::f32s; N],
-    coefficients: &[f32; 4],
-) -> [S::f32s; N] {
-    let mut sum = [simd.splat_f32s(coefficients[3]); N];
+fn polynomial<S: Simd, const N: usize>(simd: S, x: [S::f32s; N], terms: [f32; 4]) -> [S::f32s; N] {
+    let mut sum = [simd.splat_f32s(terms[3]); N];
     for degree in [2, 1, 0] {
         for i in 0..N {
-            sum[i] = simd.mul_add_f32s(sum[i], x[i], simd.splat_f32s(coefficients[degree]));
+            sum[i] = simd.mul_add_f32s(sum[i], x[i], simd.splat_f32s(terms[degree]));
         }
     }
     sum

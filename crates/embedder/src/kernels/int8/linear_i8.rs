@@ -6,32 +6,28 @@ use super::{
     Aligned, Quantized,
     functions_i8::gelu,
     quantize::{LARGEST, block, rotate, round},
-    tile::{Tile, registers_of, sums, tiles},
+    tile::{Tile, Tiles, registers_of, sums},
 };
 use crate::kernels::{
     LinearWeights, PANEL,
     arch::{Floats, Integers, Registers, Work},
 };
 
-/// The weights of a linear layer in integers, rotated like the rows that they are multiplied with.
+/// The weights of a linear layer in integers, rotated like the rows that they are multiplied with, with `scale` and `bias`
+/// \[columns\].
 pub struct Int8Weights {
     /// \[columns / 16, depth / 4, 16\]: words of four bytes
     panels: Aligned<u32>,
     /// \[columns\]: the initial sums, which cancel [`Registers::ZERO`] out
     start: Aligned<i32>,
-    /// \[columns\]
     scale: Aligned<f32>,
-    /// \[columns\]
     bias: Aligned<f32>,
     depth: usize,
 }
 
 impl Int8Weights {
-    /// Rotates the weights of a layer in blocks of its inputs, and rounds them for the registers `R`.
-    ///
-    /// # Panics
-    ///
-    /// If the shapes do not fit, or the depth is not a multiple of the size of a block.
+    /// Rotates the weights of a layer in blocks of its inputs, and rounds them for the registers `R`. Panics if the
+    /// shapes do not fit, or the depth is not a multiple of the size of a block.
     pub fn new<R: Registers>(registers: R, weights: &LinearWeights) -> Self {
         let (columns, depth) = (weights.columns(), weights.depth());
         assert!(depth.is_multiple_of(block(depth)));
@@ -98,22 +94,11 @@ pub struct Multiply<'a, const ADD: bool, const GELU: bool> {
 }
 
 impl<'a, const ADD: bool, const GELU: bool> Multiply<'a, ADD, GELU> {
-    /// Makes a layer with the output `y` \[rows, columns\].
-    ///
-    /// # Panics
-    ///
-    /// If the shapes do not fit.
-    pub fn new(rows: &'a Quantized<'a>, weights: &'a Int8Weights, y: &'a mut [f32]) -> Self {
-        assert!(rows.bytes.len() == rows.scale.len() * weights.depth);
-        assert!(y.len() == rows.scale.len() * weights.columns());
-        Self { rows, weights, y }
-    }
-}
-
-impl<const ADD: bool, const GELU: bool> Work for Multiply<'_, ADD, GELU> {
-    #[inline(always)]
-    fn run<R: Registers>(mut self, registers: R) {
-        tiles(registers, self.rows.scale.len(), self.weights.columns() / PANEL, &mut self);
+    /// Makes a layer with the output `y` \[rows, columns\]. Panics if the shapes do not fit.
+    pub fn new(rows: &'a Quantized<'a>, weights: &'a Int8Weights, y: &'a mut [f32]) -> Tiles<Self> {
+        let (count, columns) = (rows.scale.len(), weights.columns());
+        assert!(rows.bytes.len() == count * weights.depth && y.len() == count * columns);
+        Tiles { rows: count, panels: columns / PANEL, product: Self { rows, weights, y } }
     }
 }
 

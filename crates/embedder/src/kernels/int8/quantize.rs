@@ -3,7 +3,7 @@
 use pulp::Simd;
 
 use crate::kernels::{
-    EPSILON, PANEL, WIDTH,
+    EPSILON, Norm, PANEL, WIDTH,
     arch::{Floats, Registers, Work},
 };
 
@@ -16,33 +16,26 @@ const LEAST: f32 = 7.888_609e-31;
 /// The numbers that are rotated in registers.
 const BLOCK: usize = 128;
 
-/// Quantized rows: a byte stands for about `(byte - ZERO) * scale`.
+/// Quantized rows, `bytes` \[rows, depth\] and `scale` \[rows\]: a byte stands for about `(byte - ZERO) * scale`.
 pub struct Quantized<'a> {
-    /// \[rows, depth\]
     pub bytes: &'a mut [u8],
-    /// \[rows\]
     pub scale: &'a mut [f32],
 }
 
-/// Normalises each row of a matrix in place: `(x - mean) / √(variance + 1e-12) * gamma + beta`. Also rotates and
-/// quantizes the result if `quantized` is given.
+/// Normalises each row of `x` \[rows, 384\] in place: `(x - mean) / √(variance + 1e-12) * gamma + beta`. Also rotates and
+/// quantizes the result if `quantized`, of the same shape, is given.
 pub struct Normalize<'a, 'b> {
-    /// \[rows, 384\]
     pub x: &'a mut [f32],
-    /// \[384\]
-    pub gamma: &'a [f32],
-    /// \[384\]
-    pub beta: &'a [f32],
-    /// \[rows, 384\]
+    pub norm: &'a Norm<'a>,
     pub quantized: Option<&'a mut Quantized<'b>>,
 }
 
 impl Work for Normalize<'_, '_> {
     #[inline(always)]
     fn run<R: Registers>(self, registers: R) {
-        let Self { x, gamma, beta, mut quantized } = self;
+        let Self { x, norm, mut quantized } = self;
         for (row, x) in x.chunks_exact_mut(WIDTH).enumerate() {
-            normalize(registers, x, gamma, beta);
+            normalize(registers, x, norm);
             if let Some(Quantized { bytes, scale }) = &mut quantized {
                 let mut rotated = [0.0; WIDTH];
                 rotated.copy_from_slice(x);
@@ -55,20 +48,19 @@ impl Work for Normalize<'_, '_> {
 }
 
 #[inline(always)]
-fn normalize<R: Registers>(registers: R, x: &mut [f32], gamma: &[f32], beta: &[f32]) {
+fn normalize<R: Registers>(registers: R, x: &mut [f32], Norm { gamma, beta }: &Norm) {
     let simd = registers.simd();
     let (x, _) = R::Simd::as_mut_simd_f32s(x);
     let (gamma, beta) = (R::Simd::as_simd_f32s(gamma).0, R::Simd::as_simd_f32s(beta).0);
-    let width = simd.splat_f32s(WIDTH as f32);
-    let mut lanes = Lanes::default();
+    let mut lanes = Lanes([0.0; LANES]);
     let sums = lanes.registers::<R>();
     for x in x.chunks_exact(sums.len()) {
         for i in 0..sums.len() {
             sums[i] = simd.add_f32s(sums[i], x[i]);
         }
     }
-    let mean = simd.div_f32s(lanes.sum(registers), width);
-    let mut lanes = Lanes::default();
+    let mean = simd.splat_f32s(lanes.sum(registers) / WIDTH as f32);
+    let mut lanes = Lanes([0.0; LANES]);
     let squares = lanes.registers::<R>();
     for x in x.chunks_exact_mut(squares.len()) {
         for i in 0..squares.len() {
@@ -76,9 +68,8 @@ fn normalize<R: Registers>(registers: R, x: &mut [f32], gamma: &[f32], beta: &[f
             squares[i] = simd.mul_add_f32s(x[i], x[i], squares[i]);
         }
     }
-    let variance = simd.div_f32s(lanes.sum(registers), width);
-    let deviation = simd.sqrt_f32s(simd.add_f32s(variance, simd.splat_f32s(EPSILON)));
-    let factor = simd.div_f32s(simd.splat_f32s(1.0), deviation);
+    let variance = lanes.sum(registers) / WIDTH as f32;
+    let factor = simd.splat_f32s(1.0 / (variance + EPSILON).sqrt());
     for (at, x) in x.iter_mut().enumerate() {
         *x = simd.mul_add_f32s(simd.mul_f32s(*x, factor), gamma[at], beta[at]);
     }
@@ -87,16 +78,9 @@ fn normalize<R: Registers>(registers: R, x: &mut [f32], gamma: &[f32], beta: &[f
 /// Partial results of a reduction, in as many lanes for registers of every width. So all registers reduce in the
 /// same order, and consecutive operations do not depend on each other.
 #[repr(align(64))]
-pub struct Lanes([f32; LANES]);
+pub struct Lanes(pub [f32; LANES]);
 
 pub const LANES: usize = 64;
-
-impl Default for Lanes {
-    #[inline(always)]
-    fn default() -> Self {
-        Self([0.0; LANES])
-    }
-}
 
 impl Lanes {
     /// Returns the lanes in registers.
@@ -105,16 +89,14 @@ impl Lanes {
         R::Simd::as_mut_simd_f32s(&mut self.0).0
     }
 
-    /// Returns the sum of all, in each lane.
     #[inline(always)]
-    pub fn sum<R: Registers>(&mut self, registers: R) -> Floats<R> {
+    pub fn sum<R: Registers>(&mut self, registers: R) -> f32 {
         self.reduce::<R, true>(registers)
     }
 
-    /// Returns the sum of all or their maximum, in each lane. The maximum is of numbers that are not negative, and
-    /// NaN if one is NaN.
+    /// Returns the sum of all or their maximum. The maximum is of numbers that are not negative, and NaN if one is NaN.
     #[inline(always)]
-    fn reduce<R: Registers, const SUM: bool>(&mut self, registers: R) -> Floats<R> {
+    fn reduce<R: Registers, const SUM: bool>(&mut self, registers: R) -> f32 {
         let numbers = self.registers::<R>();
         let mut half = numbers.len() / 2;
         while half > 0 {
@@ -131,7 +113,8 @@ impl Lanes {
             all = combine::<R, SUM>(registers, all, registers.swap::<4>(all));
         }
         all = combine::<R, SUM>(registers, all, registers.swap::<2>(all));
-        combine::<R, SUM>(registers, all, registers.swap::<1>(all))
+        all = combine::<R, SUM>(registers, all, registers.swap::<1>(all));
+        bytemuck::cast_slice(bytemuck::bytes_of(&all))[0]
     }
 }
 
@@ -146,17 +129,9 @@ fn combine<R: Registers, const SUM: bool>(registers: R, a: Floats<R>, b: Floats<
     simd.transmute_f32s_u32s(simd.max_u32s(a, b))
 }
 
-/// Returns the first lane of a register.
-#[inline(always)]
-pub fn first_lane<R: Registers>(numbers: Floats<R>) -> f32 {
-    bytemuck::cast_slice(bytemuck::bytes_of(&numbers))[0]
-}
-
-/// Rotates each row of a matrix in place and quantizes it.
+/// Rotates each row of `x` \[rows, depth\] in place and quantizes it into `quantized`, of the same shape.
 pub struct Quantize<'a, 'b> {
-    /// \[rows, depth\]
     pub x: &'a mut [f32],
-    /// \[rows, depth\]
     pub quantized: &'a mut Quantized<'b>,
 }
 
@@ -299,7 +274,7 @@ pub fn round<R: Registers>(registers: R, row: &[f32], bytes: &mut [u8]) -> f32 {
         }
     }
     let greatest = lanes.reduce::<R, false>(registers);
-    let inverse = simd.div_f32s(simd.splat_f32s(LARGEST), greatest);
+    let inverse = simd.splat_f32s(LARGEST / greatest);
     let (fours, _) = numbers.as_chunks::<4>();
     for (x, bytes) in fours.iter().zip(bytes.chunks_exact_mut(4 * R::Simd::F32_LANES)) {
         let mut four = *x;
@@ -308,5 +283,5 @@ pub fn round<R: Registers>(registers: R, row: &[f32], bytes: &mut [u8]) -> f32 {
         }
         registers.store(four, bytes);
     }
-    first_lane::<R>(greatest)
+    greatest
 }

@@ -5,10 +5,10 @@ use pulp::Simd;
 
 use crate::kernels::{
     PANEL,
-    arch::{Integers, Registers},
+    arch::{Integers, Registers, Work},
 };
 
-/// A product that is computed in tiles of rows and columns.
+/// A computation of one tile of a product.
 pub trait Tile {
     /// Computes `R` rows from `row`, and `V` registers of columns from the panel `panel`.
     fn tile<B: Registers, const R: usize, const V: usize>(
@@ -19,60 +19,64 @@ pub trait Tile {
     );
 }
 
-/// Computes a product of `rows` rows and `panels` panels in tiles that fit the registers.
-#[inline(always)]
-pub fn tiles<B: Registers>(registers: B, rows: usize, panels: usize, product: &mut impl Tile) {
-    let mut panel = 0;
-    while panel < panels {
-        panel += match B::Simd::F32_LANES {
-            16 => match panels - panel {
-                3 | 5.. => strip::<B, 3>(registers, rows, panel, product),
-                2 | 4 => strip::<B, 2>(registers, rows, panel, product),
-                _ => strip::<B, 1>(registers, rows, panel, product),
-            },
-            8 => strip::<B, 2>(registers, rows, panel, product),
-            _ => strip::<B, 4>(registers, rows, panel, product),
+/// A product of rows and panels, computed in tiles that fit the registers.
+pub struct Tiles<T> {
+    pub rows: usize,
+    pub panels: usize,
+    pub product: T,
+}
+
+impl<T: Tile> Work for Tiles<T> {
+    #[inline(always)]
+    fn run<B: Registers>(mut self, registers: B) {
+        let mut panel = 0;
+        while panel < self.panels {
+            panel += match B::Simd::F32_LANES {
+                16 => match self.panels - panel {
+                    3 | 5.. => self.strip::<B, 3>(registers, panel),
+                    2 | 4 => self.strip::<B, 2>(registers, panel),
+                    _ => self.strip::<B, 1>(registers, panel),
+                },
+                8 => self.strip::<B, 2>(registers, panel),
+                _ => self.strip::<B, 4>(registers, panel),
+            };
+        }
+    }
+}
+
+impl<T: Tile> Tiles<T> {
+    /// Computes all rows of `V` registers of columns. Returns the number of panels.
+    #[inline(always)]
+    fn strip<B: Registers, const V: usize>(&mut self, registers: B, panel: usize) -> usize {
+        // `match` on a constant, so that only the tiles of these registers are compiled.
+        let mut row = match B::ROWS {
+            8 => self.full_tiles::<B, 8, V>(registers, 0, panel),
+            6 => self.full_tiles::<B, 6, V>(registers, 0, panel),
+            _ => 0,
         };
+        row = match B::ROWS {
+            2 => row,
+            _ => self.full_tiles::<B, 4, V>(registers, row, panel),
+        };
+        row = self.full_tiles::<B, 2, V>(registers, row, panel);
+        self.full_tiles::<B, 1, V>(registers, row, panel);
+        V * B::Simd::F32_LANES / PANEL
     }
-}
 
-/// Computes all rows of `V` registers of columns. Returns the number of panels.
-#[inline(always)]
-fn strip<B: Registers, const V: usize>(
-    registers: B,
-    rows: usize,
-    panel: usize,
-    product: &mut impl Tile,
-) -> usize {
-    // `match` on a constant, so that only the tiles of these registers are compiled.
-    let mut row = match B::ROWS {
-        8 => full_tiles::<B, 8, V>(registers, 0, rows, panel, product),
-        6 => full_tiles::<B, 6, V>(registers, 0, rows, panel, product),
-        _ => 0,
-    };
-    row = match B::ROWS {
-        2 => row,
-        _ => full_tiles::<B, 4, V>(registers, row, rows, panel, product),
-    };
-    row = full_tiles::<B, 2, V>(registers, row, rows, panel, product);
-    full_tiles::<B, 1, V>(registers, row, rows, panel, product);
-    V * B::Simd::F32_LANES / PANEL
-}
-
-/// Computes tiles of `R` rows from `row` while enough rows are left. Returns the next row.
-#[inline(always)]
-fn full_tiles<B: Registers, const R: usize, const V: usize>(
-    registers: B,
-    mut row: usize,
-    rows: usize,
-    panel: usize,
-    product: &mut impl Tile,
-) -> usize {
-    while row + R <= rows {
-        product.tile::<B, R, V>(registers, row, panel);
-        row += R;
+    /// Computes tiles of `R` rows from `row` while enough rows are left. Returns the next row.
+    #[inline(always)]
+    fn full_tiles<B: Registers, const R: usize, const V: usize>(
+        &mut self,
+        registers: B,
+        mut row: usize,
+        panel: usize,
+    ) -> usize {
+        while row + R <= self.rows {
+            self.product.tile::<B, R, V>(registers, row, panel);
+            row += R;
+        }
+        row
     }
-    row
 }
 
 /// The words per iteration of the inner loop: several, so that few instructions compute addresses.
@@ -80,11 +84,7 @@ const STEPS: usize = 4;
 
 /// Returns `start` plus the products of `R` rows, which begin `stride` bytes apart, with `V` registers of columns.
 /// `columns` begins with their panels. They are prefetched `AHEAD` words before they are needed, or not if `AHEAD`
-/// is 0.
-///
-/// # Panics
-///
-/// If `depth` is not a multiple of 4, or there are fewer rows or columns.
+/// is 0. Panics if `depth` is not a multiple of 4, or there are fewer rows or columns.
 #[inline(always)]
 pub fn sums<B: Registers, const R: usize, const V: usize, const AHEAD: usize>(
     registers: B,
@@ -157,11 +157,7 @@ unsafe fn add<B: Registers, const R: usize, const V: usize, const AHEAD: usize>(
     }
 }
 
-/// Reads `V` registers of type `T`.
-///
-/// # Panics
-///
-/// If `numbers` has another size.
+/// Reads `V` registers of type `T`. Panics if `numbers` has another size.
 #[inline(always)]
 pub fn registers_of<T: Pod, N: Pod, const V: usize>(numbers: &[N]) -> [T; V] {
     assert!(size_of_val(numbers) == V * size_of::<T>());

@@ -1,7 +1,7 @@
 //! Normalisation, rotation and quantization of rows.
 
 use super::*;
-use crate::kernels::testing::is_normalized;
+use crate::kernels::{Norm, testing::is_normalized};
 
 /// Returns the integers and scales of rows that are quantized on a machine.
 fn quantized_on(machine: Machine, x: &[f32], depth: usize) -> (Vec<i8>, Vec<f32>) {
@@ -87,10 +87,9 @@ fn normalize_agrees_with_the_definition_and_quantizes() {
             let mut x = input.clone();
             let (mut bytes, mut scale) = (vec![1; x.len()], vec![f32::NAN; rows]);
             let quantized = Some(&mut Quantized { bytes: &mut bytes, scale: &mut scale });
-            let (gamma, beta) = (&gamma[..], &beta[..]);
-            with_registers!(machine, registers => registers.call(Normalize {
-                x: &mut x, gamma, beta, quantized
-            }));
+            let norm = &Norm { gamma: (&gamma).into(), beta: (&beta).into() };
+            let normalize = Normalize { x: &mut x, norm, quantized };
+            with_registers!(machine, registers => registers.call(normalize));
             (bits(&x), integers(machine, &bytes), bits(&scale))
         });
         assert_equal(&found, &format!("{rows} rows"));

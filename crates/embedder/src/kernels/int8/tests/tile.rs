@@ -1,7 +1,7 @@
 //! Tiles of sums against plain loops.
 
 use super::{
-    super::tile::{Tile, registers_of, sums, tiles},
+    super::tile::{Tile, Tiles, registers_of, sums},
     *,
 };
 use crate::kernels::{PANEL, arch::Integers};
@@ -10,18 +10,10 @@ use crate::kernels::{PANEL, arch::Integers};
 struct Product<'a> {
     rows: &'a [u8],
     stride: usize,
-    count: usize,
     columns: &'a [u32],
     depth: usize,
     start: &'a [i32],
     y: &'a mut [i32],
-}
-
-impl Work for Product<'_> {
-    #[inline(always)]
-    fn run<R: Registers>(mut self, registers: R) {
-        tiles(registers, self.count, self.start.len() / PANEL, &mut self);
-    }
 }
 
 impl Tile for Product<'_> {
@@ -66,15 +58,10 @@ fn check(count: usize, panels: usize, depth: usize, offset: usize) {
             start[column] - i32::from(zero) * (0..depth).map(|k| weight_at(column, k)).sum::<i32>()
         };
         let start: Vec<i32> = (0..columns).map(more).collect();
-        with_registers!(machine, registers => registers.call(Product {
-            rows: &bytes[offset..],
-            stride,
-            count,
-            columns: &words,
-            depth,
-            start: &start,
-            y: &mut y,
-        }));
+        let rows = &bytes[offset..];
+        let product = Product { rows, stride, columns: &words, depth, start: &start, y: &mut y };
+        let product = Tiles { rows: count, panels, product };
+        with_registers!(machine, registers => registers.call(product));
         y
     });
     let expected: Vec<i32> = (0..count * columns)
