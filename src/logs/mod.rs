@@ -130,7 +130,7 @@ impl LogReader {
         self.reader.lines.end_from(0);
     }
 
-    /// Returns the report so far as JSON; `None` while a worker thread is reading.
+    /// Returns the reports on the inputs so far as JSON; `None` while a worker thread is reading.
     #[napi(catch_unwind)]
     pub fn report(&self) -> Result<Option<String>> {
         let importer = match self.reader.importer.try_lock() {
@@ -138,7 +138,7 @@ impl LogReader {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Ok(None),
         };
-        to_json(importer.report()).map(Some)
+        to_json(&importer.reports()).map(Some)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
         runs::{OpenRuns, Sessions},
         swe_agent, tau,
     },
-    json::{Array, Kind, Members, Value},
+    json::{Kind, Members, Value},
 };
 
 const fn format(
@@ -24,35 +24,26 @@ fn open<R: ReadRuns + Default + 'static>() -> Box<dyn ReadRuns> {
     Box::<R>::default()
 }
 
-static GEMINI_CLI: Format =
-    format("gemini-cli", "code", gemini_cli::fits, open::<Sessions<gemini_cli::Session>>);
-static MESSAGES: Format =
-    format(CONVERSATIONS, "general", messages::fits, open::<Sessions<messages::Conversation>>);
-static MINI_SWE_AGENT: Format =
-    format("mini-swe-agent", "code", mini_swe_agent::fits, || Box::new(mini_swe_agent::read));
-
 /// All formats. The first one that fits a value is used.
-static FORMATS: [&Format; 18] = [
-    &format("reasoning-trace", "general", reasoning_trace::fits, || {
-        Box::new(reasoning_trace::read)
-    }),
-    &format("atif", "general", atif::fits, || Box::new(atif::read)),
-    &GEMINI_CLI,
-    &format("opencode", "code", opencode::fits, open::<Sessions<opencode::Session>>),
-    &format("copilot-cli", "code", copilot_cli::fits, open::<Sessions<copilot_cli::Session>>),
-    &format("cursor", "code", cursor::fits, open::<Sessions<cursor::Session>>),
-    &format("cline", "code", cline::fits, || Box::new(cline::read)),
-    &format("otel", "general", otel::fits, open::<OpenRuns<otel::Trace>>),
-    &format("langsmith", "general", langsmith::fits, open::<OpenRuns<langsmith::Trace>>),
-    &format("inspect", "general", inspect::fits, || Box::new(inspect::read)),
-    &format("langfuse", "general", langfuse::fits, || Box::new(langfuse::read)),
-    &MINI_SWE_AGENT,
-    &format("swe-agent", "code", swe_agent::fits, || Box::new(swe_agent::read)),
-    &format("tau", "customer_service", tau::fits, || Box::new(tau::read)),
-    &format("codex", "code", codex::fits, open::<Sessions<codex::Session>>),
-    &format("pi", "code", pi::fits, open::<Sessions<pi::Session>>),
-    &format("claude-code", "code", claude_code::fits, open::<claude_code::Reader>),
-    &MESSAGES,
+static FORMATS: [Format; 18] = [
+    format("reasoning-trace", "general", reasoning_trace::fits, || Box::new(reasoning_trace::read)),
+    format("atif", "general", atif::fits, || Box::new(atif::read)),
+    format("gemini-cli", "code", gemini_cli::fits, open::<Sessions<gemini_cli::Session>>),
+    format("opencode", "code", opencode::fits, open::<Sessions<opencode::Session>>),
+    format("copilot-cli", "code", copilot_cli::fits, open::<Sessions<copilot_cli::Session>>),
+    format("cursor", "code", cursor::fits, open::<Sessions<cursor::Session>>),
+    format("cline", "code", cline::fits, || Box::new(cline::read)),
+    format("otel", "general", otel::fits, open::<OpenRuns<otel::Trace>>),
+    format("langsmith", "general", langsmith::fits, open::<OpenRuns<langsmith::Trace>>),
+    format("inspect", "general", inspect::fits, || Box::new(inspect::read)),
+    format("langfuse", "general", langfuse::fits, || Box::new(langfuse::read)),
+    format("mini-swe-agent", "code", mini_swe_agent::fits, || Box::new(mini_swe_agent::read)),
+    format("swe-agent", "code", swe_agent::fits, || Box::new(swe_agent::read)),
+    format("tau", "customer_service", tau::fits, || Box::new(tau::read)),
+    format("codex", "code", codex::fits, open::<Sessions<codex::Session>>),
+    format("pi", "code", pi::fits, open::<Sessions<pi::Session>>),
+    format("claude-code", "code", claude_code::fits, open::<claude_code::Reader>),
+    format(CONVERSATIONS, "general", messages::fits, open::<Sessions<messages::Conversation>>),
 ];
 
 /// Returns the names of all formats, in the order of detection.
@@ -63,33 +54,29 @@ pub fn format_names() -> Vec<&'static str> {
 /// Formats whose sessions have further records, detected only by type.
 const TYPED: [&str; 5] = ["codex", "copilot-cli", "cursor", "gemini-cli", "pi"];
 
-/// Returns the format of a value by its content. `previous` is the format of the previous value, and `has`
-/// tells whether the input had a value of a format.
+/// Returns the format of a value by its content. `previous` is the format of the previous value, and `known` are the
+/// formats of the input.
 pub fn detect(
     value: Value,
     previous: Option<&'static Format>,
-    has: impl Fn(&Format) -> bool,
+    known: &[&str],
 ) -> Option<&'static Format> {
-    let object = match value.kind() {
+    let named = |name| FORMATS.iter().find(|format| format.name == name);
+    let found = match value.kind() {
         Kind::Array(elements) => {
             let first = elements.iter().find(|element| element.is_object())?;
-            return messages::is_message(first).then(|| conversation_format(elements));
+            named(CONVERSATIONS).filter(|_| messages::is_message(first))
         }
-        Kind::Object(object) => object,
-        _ => return None,
-    };
-    match FORMATS.iter().find(|format| (format.fits)(object)) {
-        Some(format) if format.name == MESSAGES.name => {
-            Some(object.list("messages").map_or(*format, conversation_format))
-        }
-        Some(format) => Some(format),
-        None if gemini_cli::is_change(object) && has(&GEMINI_CLI) => Some(&GEMINI_CLI),
-        None => {
+        Kind::Object(object) => FORMATS.iter().find(|format| (format.fits)(object)).or_else(|| {
+            if gemini_cli::is_change(object) && known.contains(&"gemini-cli") {
+                return named("gemini-cli");
+            }
             previous.filter(|format| TYPED.contains(&format.name) && object.text("type").is_some())
-        }
+        }),
+        _ => None,
+    };
+    match found?.name {
+        CONVERSATIONS if mini_swe_agent::is_conversation(value) => named("mini-swe-agent"),
+        _ => found,
     }
-}
-
-fn conversation_format(messages: Array) -> &'static Format {
-    if mini_swe_agent::is_conversation(messages) { &MINI_SWE_AGENT } else { &MESSAGES }
 }

@@ -28,7 +28,7 @@ mod trace;
 pub use detection::format_names;
 pub use error::{Code, Error};
 pub use events::{Origin, Skipped};
-pub use importer::{Importer, InputReport, Report};
+pub use importer::{Importer, InputReport};
 pub use json::{Array, Document, Kind, Members, Unread, Value};
 pub use options::{AssumeSuccess, Confidence, Options, UnreadCalls};
 pub use time::utc_of_text as utc;

@@ -15,7 +15,7 @@ use crate::{
     format::Format,
     json::{self, Buffer, Document, json_of},
     options::{AssumeSuccess, Confidence, Options, UnreadCalls},
-    reader::NO_MEMORY,
+    reader::{NO_MEMORY, ReadError},
     trace::{IMPORTER, Imported, Provenance, Source},
 };
 
@@ -28,18 +28,13 @@ const SHOWN_TYPES: usize = 5;
 /// The most characters of the last answer in the summary.
 const SUMMARY_CHARS: usize = 2000;
 
-pub enum Missing {
-    Reason(&'static str),
-    Error(Code, String),
-}
-
-/// Returns the trace of a run, or the reason for none; then the run still has its skipped parts.
+/// Returns the trace of a run. If there is none, the run still has its skipped parts, which say why without an error.
 pub fn trace_of(
     run: &mut Run,
     format: &Format,
     source: Source,
     options: &Options,
-) -> Result<Imported, Missing> {
+) -> Result<Option<Imported>, ReadError> {
     let Run { events, skipped, .. } = run;
     events.retain(|event| {
         let is_empty = match event {
@@ -57,7 +52,7 @@ pub fn trace_of(
     if inputs.clone().map(|input| input.json.len()).sum::<usize>() > MAX_VALUES
         && inputs.map(CallInput::values).sum::<usize>() > MAX_VALUES
     {
-        return Err(Missing::Error(Code::TooLarge, TOO_MANY_VALUES.into()));
+        return Err((Code::TooLarge, TOO_MANY_VALUES.into()));
     }
     let rejects = match options.unread_calls {
         UnreadCalls::Skip => false,
@@ -71,17 +66,21 @@ pub fn trace_of(
             "expected calls of a known shape, found parts of the types {}",
             unread.join(", ")
         );
-        return Err(Missing::Error(Code::UnknownRecords, found));
+        return Err((Code::UnknownRecords, found));
     }
     let objective = take_objective(run, options);
     let summary = summary(&run.events);
-    let no_memory = |_: io::Error| Missing::Error(Code::TooLarge, NO_MEMORY.into());
+    let no_memory = |_: io::Error| (Code::TooLarge, NO_MEMORY.into());
     let steps =
         json::written(|out| write_steps(mem::take(&mut run.events), out)).map_err(no_memory)?;
+    let mut none = |reason| {
+        run.skipped.add(reason);
+        Ok(None)
+    };
     if steps == "[]" {
-        return Err(Missing::Reason("no_steps"));
+        return none("no_steps");
     }
-    let (objective, objective_from) = objective.ok_or(Missing::Reason("no_objective"))?;
+    let Some((objective, objective_from)) = objective else { return none("no_objective") };
 
     let (success, success_from) = match (options.success, run.label, run.status) {
         (Some(success), ..) => (success, Origin::Option),
@@ -89,8 +88,8 @@ pub fn trace_of(
         (.., Some(status)) => (status, Origin::Status),
         (None, None, None) => match options.assume_success {
             Some(AssumeSuccess::Always(success)) => (success, Origin::Assumed),
-            Some(AssumeSuccess::Skip) => return Err(Missing::Reason("success_unknown")),
-            None => return Err(Missing::Error(Code::SuccessUnknown, SUCCESS_UNKNOWN.into())),
+            Some(AssumeSuccess::Skip) => return none("success_unknown"),
+            None => return Err((Code::SuccessUnknown, SUCCESS_UNKNOWN.into())),
         },
     };
     let (confidence, confidence_from) = match (options.confidence, run.confidence) {
@@ -140,7 +139,7 @@ pub fn trace_of(
         domain_from,
         skipped: mem::take(&mut run.skipped),
     };
-    Ok(Imported { trace: trace.into(), provenance })
+    Ok(Some(Imported { trace: trace.into(), provenance }))
 }
 
 /// Returns the type of a part that was skipped, if by its name it is a call.
