@@ -35,17 +35,12 @@ pub fn trace_of(
     source: Source,
     options: &Options,
 ) -> Result<Option<Imported>, ReadError> {
-    let Run { events, skipped, .. } = run;
-    events.retain(|event| {
-        let is_empty = match event {
-            Event::Human(text) | Event::Thought { text, .. } => json::is_blank(text),
-            Event::Call(_) | Event::Result(_) => false,
-        };
-        if is_empty {
-            skipped.add("empty_text");
-        }
-        !is_empty
+    let all = run.events.len();
+    run.events.retain(|event| match event {
+        Event::Human(text) | Event::Thought { text, .. } => !json::is_blank(text),
+        Event::Call(_) | Event::Result(_) => true,
     });
+    run.skipped.add_many("empty_text", (all - run.events.len()) as u64);
     let calls = run.events.iter().filter_map(Event::call);
     let inputs = calls.clone().map(|call| &call.input);
     // Each value takes a byte at least.
@@ -176,18 +171,15 @@ fn take_objective(run: &mut Run, options: &Options) -> Option<(String, Origin)> 
 
 /// Returns the last answer of the assistant, or else the content of the last step that has one.
 fn summary(events: &[Event]) -> String {
-    let said = events.iter().rev().find_map(|event| match event {
-        Event::Thought { text, said: true } => Some(text),
-        _ => None,
+    let texts = events.iter().filter_map(|event| match event {
+        Event::Thought { text, said } => Some((*said, text)),
+        Event::Human(text) => Some((false, text)),
+        Event::Result(result) => Some((false, &result.text)),
+        Event::Call(_) => None,
     });
-    let content = || {
-        events.iter().rev().find_map(|event| match event {
-            Event::Human(text) | Event::Thought { text, .. } => Some(text),
-            Event::Result(result) => Some(&result.text),
-            Event::Call(_) => None,
-        })
-    };
-    said.or_else(content).map(|text| text.chars().take(SUMMARY_CHARS).collect()).unwrap_or_default()
+    // The last one of several.
+    let best = texts.max_by_key(|(said, _)| *said);
+    best.map(|(_, text)| text.chars().take(SUMMARY_CHARS).collect()).unwrap_or_default()
 }
 
 fn write_steps(events: Vec<Event>, out: &mut Buffer) -> io::Result<()> {
