@@ -61,12 +61,10 @@ pub fn line_of(
             version: env!("CARGO_PKG_VERSION").to_owned(),
             label: None,
         };
-        let mut line = Vec::with_capacity(640);
-        if let Err(error) = serde_json::to_writer(&mut line, &row) {
-            return failed(&Error::internal(error));
+        match serde_json::to_string(&row) {
+            Ok(line) => Slot::Line(line, warning),
+            Err(error) => failed(&Error::internal(error)),
         }
-        line.push(b'\n');
-        Slot::Line(line, warning)
     }
 }
 
