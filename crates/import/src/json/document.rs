@@ -114,8 +114,7 @@ impl<'t> Document<'t> {
                 tape.truncate(begin);
                 return Some(ended.unwrap_or(Unread::Syntax(error)));
             }
-            let is_container = tape.get(begin).is_some_and(|word| word & 0xf >= tag::ARRAY);
-            if begin > 0 && !is_container {
+            if begin > 0 && tape[begin] & 0xf < tag::ARRAY {
                 tape.truncate(begin);
                 return Some(Unread::Syntax(serde_json::Error::custom("trailing characters")));
             }
@@ -199,12 +198,6 @@ impl<'t> Document<'t> {
             self.decoded.insert(at, Box::new(document))
         });
         known.as_ref().map(Document::root)
-    }
-}
-
-impl fmt::Debug for Document<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

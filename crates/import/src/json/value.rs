@@ -102,15 +102,10 @@ impl<'d> Value<'d> {
     /// Returns the places of the names of an object.
     fn names(self) -> impl Iterator<Item = u32> + Clone {
         let Self { document, at } = self;
-        let (mut next, end) =
-            if self.is_object() { (at + 2, document.after(at)) } else { (at, at) };
-        std::iter::from_fn(move || {
-            let name = next;
-            (name < end).then(|| {
-                next = document.after(name + NAME_WORDS);
-                name
-            })
-        })
+        let end = document.after(at);
+        let before_end = move |name: u32| (name < end).then_some(name);
+        let first = if self.is_object() { before_end(at + 2) } else { None };
+        std::iter::successors(first, move |name| before_end(document.after(name + NAME_WORDS)))
     }
 
     /// Returns the members of an object, sorted by UTF-16; the last one of equal names.
