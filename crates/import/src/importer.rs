@@ -10,10 +10,9 @@ use knowledgepulse_workers::CancelToken;
 use serde::Serialize;
 
 use crate::{
-    detection::{detect, format_names},
     error::{Code, Error},
     events::Skipped,
-    format::{CONVERSATIONS, Format, Pending, ReadRuns, Runs},
+    format::{CONVERSATIONS, Format, Pending, ReadRuns, Runs, detect, format_names},
     json::{Members, Value},
     options::Options,
     reader::{Each, Reader},
