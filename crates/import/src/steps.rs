@@ -57,10 +57,8 @@ pub fn trace_of(
     let unread = run.skipped.iter().filter_map(|(reason, _)| unread_call(reason)).take(SHOWN_TYPES);
     let unread: Vec<_> = unread.collect();
     if rejects && !unread.is_empty() {
-        let found = format!(
-            "expected calls of a known shape, found parts of the types {}",
-            unread.join(", ")
-        );
+        let types = unread.join(", ");
+        let found = format!("expected calls of a known shape, found parts of the types {types}");
         return Err((Code::UnknownRecords, found));
     }
     let objective = take_objective(run, options);
