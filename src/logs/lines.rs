@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use knowledgepulse_scoring::{Error, scorer::CallHandle};
+use knowledgepulse_scoring::{Error, Result, scorer::CallHandle};
 use napi::{Env, bindgen_prelude::Buffer};
 use napi_derive::napi;
 
@@ -96,10 +96,11 @@ impl State {
 
     /// Moves the slots before the first pending call to the lines.
     fn advance(&mut self, collects: bool) {
-        while self.error.is_none() && !matches!(self.slots.front(), Some(Slot::Call(..))) {
-            let Some(slot) = self.slots.pop_front() else { return };
-            self.first += 1;
+        while self.error.is_none()
+            && let Some(slot) = self.slots.pop_front()
+        {
             match slot {
+                Slot::Call(..) => return self.slots.push_front(slot),
                 Slot::Line(line, warning) => {
                     self.lines += &line;
                     self.lines += "\n";
@@ -109,8 +110,8 @@ impl State {
                     self.lines += &format!("{{\"error\":{json}}}\n");
                 }
                 Slot::Failed(json) => self.error = Some(json),
-                Slot::Call(..) => {}
             }
+            self.first += 1;
         }
     }
 
@@ -188,20 +189,12 @@ impl Lines {
         state.input != InputState::Ended && !state.is_full()
     }
 
-    /// Records that a worker thread has stopped reading, and whether it has read everything.
-    pub fn pause(self: &Arc<Self>, is_read: bool) {
-        self.update(|state| {
-            if state.input != InputState::Ended {
-                state.input = if is_read { InputState::Read } else { InputState::Full };
-            }
-        });
-    }
-
-    /// Ends reading, with the error of a failed reader.
-    pub fn end(self: &Arc<Self>, broken: Option<Error>) {
-        self.update(|state| {
-            state.input = InputState::Ended;
-            state.broken = broken.or(state.broken.take());
+    /// Records that a worker thread has failed, or has stopped reading, and whether it has read everything.
+    pub fn pause(self: &Arc<Self>, is_read: Result<bool>) {
+        self.update(|state| match is_read {
+            Err(error) => (state.input, state.broken) = (InputState::Ended, Some(error)),
+            Ok(_) if state.input == InputState::Ended => {}
+            Ok(is_read) => state.input = if is_read { InputState::Read } else { InputState::Full },
         });
     }
 

@@ -104,7 +104,7 @@ impl LogReader {
     /// Ends reading after the lines of the pushed input.
     #[napi(catch_unwind)]
     pub fn finish(&self) {
-        self.reader.lines.end(None);
+        self.reader.lines.end_from(usize::MAX);
     }
 
     /// Resolves to the next [`Ready`] when there are lines, input is wanted, or reading has ended. Only one
@@ -162,10 +162,7 @@ impl Reader {
             Ok(reader.fill(&mut importer))
         };
         // The importer is unlocked first, so that the report covers the lines that JavaScript will take.
-        spawn(&WORKERS, read, move |is_read| match is_read {
-            Ok(is_read) => lines.pause(is_read),
-            Err(error) => lines.end(Some(error)),
-        });
+        spawn(&WORKERS, read, move |is_read| lines.pause(is_read));
     }
 
     /// Turns traces and errors into lines while there is room. Returns whether none are left.
