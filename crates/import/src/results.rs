@@ -42,11 +42,8 @@ pub fn text_of<'d>(value: impl Into<Option<Value<'d>>>, skipped: &mut Skipped) -
 pub fn recorded(value: Value, skipped: &mut Skipped) -> Output {
     let Some(recorded) = value.as_str() else { return text_of(value, skipped) };
     let decoded = value.decoded();
-    if let Some(text) = decoded.as_str().filter(|text| *text != recorded) {
-        return Output { text: text.into(), failed: None };
-    }
-    let failed = flag(decoded);
-    special(decoded, skipped).unwrap_or_else(|| Output { text: recorded.into(), failed })
+    let text = decoded.as_str().unwrap_or(recorded);
+    special(decoded, skipped).unwrap_or_else(|| Output { text: text.into(), failed: flag(decoded) })
 }
 
 /// Returns the text of a value with one of the shapes that tools and frameworks give to results.
@@ -108,12 +105,9 @@ pub fn is_text_type(kind: &str) -> bool {
 
 /// Returns the text of a text or reasoning part; `None` if it has none.
 pub fn text_of_part(part: Value) -> Option<String> {
-    if let Some(text) = part.as_str() {
-        return Some(text.into());
-    }
-    ["text", "content", "thinking", "reasoning", "refusal"]
-        .iter()
-        .find_map(|name| part.text(name))
+    let names = ["text", "content", "thinking", "reasoning", "refusal"];
+    part.as_str()
+        .or_else(|| names.iter().find_map(|name| part.text(name)))
         .or_else(|| part.member("text")?.text("value"))
         .map(Into::into)
         .or_else(|| text_of_summary(part))
