@@ -74,10 +74,8 @@ fn of_integer(number: u128) -> i128 {
 
 #[expect(clippy::cast_possible_truncation, reason = "casts from floats saturate")]
 fn of_fraction(number: f64) -> Option<i128> {
-    if number < 0.0 {
-        return None;
-    }
     let microseconds = match number {
+        ..0.0 => return None,
         ..1e11 => number * 1e6,
         ..1e14 => number * 1e3,
         ..1e17 => number,

@@ -238,7 +238,6 @@ impl Writer<'_> {
     }
 
     fn push_wide<E: serde::de::Error>(&mut self, tag: u32, bits: u64) -> Result<(), E> {
-        #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
         self.push(&[tag, bits as u32, (bits >> 32) as u32])
     }
 

@@ -35,7 +35,6 @@ impl<'d> Value<'d> {
         Self { document, at }
     }
 
-    /// Returns the kind of the value, with its content.
     pub fn kind(self) -> Kind<'d> {
         self.document.kind(self.at)
     }
@@ -68,7 +67,6 @@ impl<'d> Value<'d> {
         if let Kind::Number(number) = self.kind() { Some(number) } else { None }
     }
 
-    /// Returns the number as a float.
     pub fn as_f64(self) -> Option<f64> {
         self.as_number()?.as_f64()
     }
@@ -220,7 +218,6 @@ impl Serialize for Canonical<'_> {
     }
 }
 
-/// Writes numbers as ECMAScript does.
 struct EcmaScript;
 
 impl Formatter for EcmaScript {
@@ -242,7 +239,6 @@ impl<'d> Array<'d> {
         Self { document, begin, end }
     }
 
-    /// Returns the elements in order.
     pub fn iter(self) -> Self {
         self
     }
@@ -273,7 +269,6 @@ pub trait Members<'d> {
     /// Returns the last member with a name.
     fn get(&self, name: &str) -> Option<Value<'d>>;
 
-    /// Returns whether there is a member with a name.
     fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
