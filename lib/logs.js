@@ -63,7 +63,7 @@ class Reading {
 	/** Aborted to end all waiting. */
 	#stop = new AbortController();
 	/** The last report. */
-	#report = '{"inputs":[]}';
+	#report = "[]";
 	/** Errors of sources that the addon has not yet returned in order. */
 	#unread = [];
 	#chunks;
@@ -83,7 +83,7 @@ class Reading {
 
 	get report() {
 		this.#report = attempt(() => this.#native.report()) ?? this.#report;
-		const { inputs } = JSON.parse(this.#report);
+		const inputs = JSON.parse(this.#report);
 		for (const input of inputs)
 			input.errors = input.errors.map(({ code, line = null, message }) => ({
 				code,

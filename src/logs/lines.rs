@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use knowledgepulse_scoring::{Error, scorer::CallHandle};
+use knowledgepulse_scoring::{Error, Result, scorer::CallHandle};
 use napi::{Env, bindgen_prelude::Buffer};
 use napi_derive::napi;
 
@@ -50,11 +50,11 @@ pub struct Lines {
 struct State {
     slots: VecDeque<Slot>,
     /// The number of the first slot.
-    first: u64,
+    first: usize,
     /// Bytes of text in calls that have no result yet.
     text_bytes: usize,
     /// Lines before the slots that are not taken yet.
-    lines: Vec<u8>,
+    lines: String,
     /// The error that ends reading, as JSON.
     error: Option<String>,
     /// The first warning about the lines.
@@ -81,36 +81,37 @@ enum InputState {
 
 /// The place of a line.
 pub enum Slot {
-    /// A trace that is being scored.
-    Call(CallHandle),
-    /// A line, and a warning about it.
-    Line(Vec<u8>, Option<Warning>),
+    /// A trace that is being scored, and the bytes of its text.
+    Call(CallHandle, usize),
+    /// A line without its line feed, and a warning about it.
+    Line(String, Option<Warning>),
     /// An error, as JSON.
     Failed(String),
 }
 
 impl State {
-    fn slot(&mut self, number: u64) -> Option<&mut Slot> {
-        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        self.slots.get_mut(index)
+    fn slot(&mut self, number: usize) -> Option<&mut Slot> {
+        self.slots.get_mut(number.checked_sub(self.first)?)
     }
 
     /// Moves the slots before the first pending call to the lines.
     fn advance(&mut self, collects: bool) {
-        while self.error.is_none() && !matches!(self.slots.front(), Some(Slot::Call(_))) {
-            let Some(slot) = self.slots.pop_front() else { return };
-            self.first += 1;
+        while self.error.is_none()
+            && let Some(slot) = self.slots.pop_front()
+        {
             match slot {
+                Slot::Call(..) => return self.slots.push_front(slot),
                 Slot::Line(line, warning) => {
-                    self.lines.extend(line);
+                    self.lines += &line;
+                    self.lines += "\n";
                     self.warning = self.warning.take().or(warning);
                 }
                 Slot::Failed(json) if collects => {
-                    self.lines.extend(format!("{{\"error\":{json}}}\n").into_bytes());
+                    self.lines += &format!("{{\"error\":{json}}}\n");
                 }
                 Slot::Failed(json) => self.error = Some(json),
-                Slot::Call(_) => {}
             }
+            self.first += 1;
         }
     }
 
@@ -143,11 +144,11 @@ impl Lines {
         let mut state = lock(&self.state);
         let result = change(&mut state);
         state.advance(self.collects);
-        let waiting = if state.is_ready() { state.waiting.take() } else { None };
-        let broken = if waiting.is_some() { state.broken.take() } else { None };
-        drop(state);
-        if let Some(mut deferred) = waiting {
-            let lines = self.clone();
+        if state.is_ready()
+            && let Some(mut deferred) = state.waiting.take()
+        {
+            let (lines, broken) = (self.clone(), state.broken.take());
+            drop(state);
             // Taken on the JavaScript thread, to include lines made meanwhile.
             deferred.settle(broken.map_or(Ok(()), Err), move |env, ()| Ok(lines.take(env)));
         }
@@ -179,7 +180,7 @@ impl Lines {
         if let Some(warning) = warning {
             warning.emit(env);
         }
-        Ready { lines: lines.into(), error, wants_input, is_pending, is_last }
+        Ready { lines: lines.into_bytes().into(), error, wants_input, is_pending, is_last }
     }
 
     /// Returns whether more may be read.
@@ -188,51 +189,36 @@ impl Lines {
         state.input != InputState::Ended && !state.is_full()
     }
 
-    /// Records that a worker thread has stopped reading, and whether it has read everything.
-    pub fn pause(self: &Arc<Self>, is_read: bool) {
-        self.update(|state| {
-            if state.input != InputState::Ended {
-                state.input = if is_read { InputState::Read } else { InputState::Full };
-            }
+    /// Records that a worker thread has failed, or has stopped reading, and whether it has read everything.
+    pub fn pause(self: &Arc<Self>, is_read: Result<bool>) {
+        self.update(|state| match is_read {
+            Err(error) => (state.input, state.broken) = (InputState::Ended, Some(error)),
+            Ok(_) if state.input == InputState::Ended => {}
+            Ok(is_read) => state.input = if is_read { InputState::Read } else { InputState::Full },
         });
     }
 
-    /// Ends reading, with the error of a failed reader.
-    pub fn end(self: &Arc<Self>, broken: Option<Error>) {
-        self.update(|state| {
-            state.input = InputState::Ended;
-            state.broken = broken.or(state.broken.take());
-        });
-    }
-
-    /// Adds a line or an error, which JavaScript gets after [`Lines::pause`].
-    pub fn push(&self, slot: Slot) {
-        let mut state = lock(&self.state);
-        if state.input == InputState::Ended {
-            return;
-        }
-        if matches!(slot, Slot::Failed(_)) && !self.collects {
-            state.input = InputState::Ended;
-        }
-        state.slots.push_back(slot);
-        state.advance(self.collects);
-    }
-
-    /// Adds the slot of a call that is about to be made. Returns its number, or `None` after the end.
-    pub fn begin(&self, text_bytes: usize) -> Option<u64> {
+    /// Adds a slot, which JavaScript gets after [`Lines::pause`]. Returns its number, or `None` after the end.
+    pub fn push(&self, slot: Slot) -> Option<usize> {
         let mut state = lock(&self.state);
         if state.input == InputState::Ended {
             return None;
         }
-        state.slots.push_back(Slot::Call(CallHandle::default()));
-        state.text_bytes += text_bytes;
-        Some(state.first + state.slots.len() as u64 - 1)
+        match slot {
+            Slot::Call(_, text_bytes) => state.text_bytes += text_bytes,
+            Slot::Failed(_) if !self.collects => state.input = InputState::Ended,
+            Slot::Failed(_) | Slot::Line(..) => {}
+        }
+        let number = state.first + state.slots.len();
+        state.slots.push_back(slot);
+        state.advance(self.collects);
+        Some(number)
     }
 
     /// Stores the handle of a call, or aborts the call if its slot is gone. One with a result cannot be aborted.
-    pub fn keep(&self, number: u64, call: CallHandle) {
+    pub fn keep(&self, number: usize, call: CallHandle) {
         let mut state = lock(&self.state);
-        if let Some(Slot::Call(handle)) = state.slot(number) {
+        if let Some(Slot::Call(handle, _)) = state.slot(number) {
             *handle = call;
         } else {
             drop(state);
@@ -241,26 +227,29 @@ impl Lines {
     }
 
     /// Puts the result of a call into its slot.
-    pub fn settle(self: &Arc<Self>, number: u64, text_bytes: usize, result: Slot) {
+    pub fn settle(self: &Arc<Self>, number: usize, result: Slot) {
         let is_end = !self.collects && matches!(result, Slot::Failed(_));
-        let is_known = self.update(|state| {
-            state.text_bytes -= text_bytes;
-            state.slot(number).map(|slot| *slot = result).is_some()
+        let call = self.update(|state| {
+            let call = mem::replace(state.slot(number)?, result);
+            if let Slot::Call(_, text_bytes) = call {
+                state.text_bytes -= text_bytes;
+            }
+            Some(call)
         });
-        if is_end && is_known {
+        if is_end && call.is_some() {
             self.end_from(number + 1);
         }
     }
 
     /// Ends reading, and aborts the calls from `number` on.
-    pub fn end_from(self: &Arc<Self>, number: u64) {
+    pub fn end_from(self: &Arc<Self>, number: usize) {
         let ended = self.update(|state| {
             state.input = InputState::Ended;
-            let kept = usize::try_from(number.saturating_sub(state.first)).unwrap_or(usize::MAX);
-            state.slots.split_off(kept.min(state.slots.len()))
+            let kept = number.saturating_sub(state.first).min(state.slots.len());
+            state.slots.split_off(kept)
         });
         for slot in ended {
-            if let Slot::Call(call) = slot {
+            if let Slot::Call(call, _) = slot {
                 call.abort();
             }
         }

@@ -20,7 +20,7 @@ use std::{
 use knowledgepulse_import::{Code, Document, Imported, Importer, Kind, Value};
 use knowledgepulse_scoring::{
     Error,
-    scorer::{Input, Work},
+    scorer::{CallHandle, Input, Work},
 };
 use knowledgepulse_workers::{CancelToken, WORKERS};
 use napi::{
@@ -63,18 +63,16 @@ impl LogReader {
         let importer = Importer::new(read_import_options(env, &options)?);
         let cancel = importer.cancel_token();
         let lines = Lines::new(collects, scorer.is_some());
-        let submitter = scorer.map(|scorer| {
-            let work = if peeks == Some(true) { Work::Peek } else { Work::Score };
-            let (scorer, embedder) = (scorer.clone(), or_throw(env, scorer.embedder())?);
-            Ok::<_, napi::Error>(Submitter {
-                scorer,
-                work,
+        let submitter = match scorer {
+            Some(scorer) => Some(Submitter {
+                scorer: scorer.clone(),
+                work: if peeks == Some(true) { Work::Peek } else { Work::Score },
                 group,
-                embedder,
+                embedder: or_throw(env, scorer.embedder())?,
                 submitting: Mutex::default(),
-            })
-        });
-        let submitter = submitter.transpose()?;
+            }),
+            None => None,
+        };
         let importer = Mutex::new(importer);
         Ok(Self { reader: Arc::new(Reader { importer, cancel, lines, submitter }) })
     }
@@ -106,7 +104,7 @@ impl LogReader {
     /// Ends reading after the lines of the pushed input.
     #[napi(catch_unwind)]
     pub fn finish(&self) {
-        self.reader.lines.end(None);
+        self.reader.lines.end_from(usize::MAX);
     }
 
     /// Resolves to the next [`Ready`] when there are lines, input is wanted, or reading has ended. Only one
@@ -130,7 +128,7 @@ impl LogReader {
         self.reader.lines.end_from(0);
     }
 
-    /// Returns the report so far as JSON; `None` while a worker thread is reading.
+    /// Returns the reports on the inputs so far as JSON; `None` while a worker thread is reading.
     #[napi(catch_unwind)]
     pub fn report(&self) -> Result<Option<String>> {
         let importer = match self.reader.importer.try_lock() {
@@ -138,7 +136,7 @@ impl LogReader {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Ok(None),
         };
-        to_json(importer.report()).map(Some)
+        to_json(&importer.reports()).map(Some)
     }
 }
 
@@ -164,10 +162,7 @@ impl Reader {
             Ok(reader.fill(&mut importer))
         };
         // The importer is unlocked first, so that the report covers the lines that JavaScript will take.
-        spawn(&WORKERS, read, move |is_read| match is_read {
-            Ok(is_read) => lines.pause(is_read),
-            Err(error) => lines.end(Some(error)),
-        });
+        spawn(&WORKERS, read, move |is_read| lines.pause(is_read));
     }
 
     /// Turns traces and errors into lines while there is room. Returns whether none are left.
@@ -175,11 +170,7 @@ impl Reader {
         while self.lines.has_room() {
             let slot = match (importer.next(), &self.submitter) {
                 (None, _) => return true,
-                (Some(Ok(imported)), None) => {
-                    let mut line = imported.to_json().into_bytes();
-                    line.push(b'\n');
-                    Slot::Line(line, None)
-                }
+                (Some(Ok(imported)), None) => Slot::Line(imported.to_json(), None),
                 (Some(Ok(imported)), Some(submitter)) => {
                     match submitter.submit(imported, &self.lines) {
                         Ok(()) => continue,
@@ -224,10 +215,10 @@ impl Submitter {
         let created_at = text_at("/metadata/created_at").into();
         let line = line_of(provenance, &trace, text_at("/task/objective"), created_at, group);
         let _submitting = lock(&self.submitting);
-        let bytes = text.len();
-        let Some(number) = lines.begin(bytes) else { return Ok(()) };
+        let slot = Slot::Call(CallHandle::default(), text.len());
+        let Some(number) = lines.push(slot) else { return Ok(()) };
         let (its_lines, embedder) = (lines.clone(), self.embedder.clone());
-        let reply = move |result| its_lines.settle(number, bytes, line(result, &embedder));
+        let reply = move |result| its_lines.settle(number, line(result, &embedder));
         let work = (self.work)(Input { trace, text });
         let call = self.scorer.engine.submit(work, self.embedder.available(), Box::new(reply));
         lines.keep(number, call);

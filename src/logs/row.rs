@@ -32,7 +32,6 @@ pub fn line_of(
         };
         let (score, nearest) = (&report.score, report.score.novelty.nearest());
         let text = report.text.as_ref();
-        let fingerprint = text.and_then(|_| embedder.fingerprint().ok());
         let row = Row {
             source: Some(Source {
                 name: provenance.source.name.to_string(),
@@ -57,16 +56,14 @@ pub fn line_of(
             tokens: text.map(|text| text.tokens as u64),
             is_cut: text.is_some_and(|text| text.is_cut),
             precision: text.map(|_| embedder.model.settings.precision.name().to_owned()),
-            model_fingerprint: fingerprint.map(|fingerprint| fingerprint.to_string()),
+            model_fingerprint: text.and_then(|_| Some(embedder.fingerprint().ok()?.to_string())),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             label: None,
         };
-        let mut line = Vec::with_capacity(640);
-        if let Err(error) = serde_json::to_writer(&mut line, &row) {
-            return failed(&Error::internal(error));
+        match serde_json::to_string(&row) {
+            Ok(line) => Slot::Line(line, warning),
+            Err(error) => failed(&Error::internal(error)),
         }
-        line.push(b'\n');
-        Slot::Line(line, warning)
     }
 }
 

@@ -1,12 +1,18 @@
-//! A format of logs, and the output of its runs.
+//! The formats of logs: how they are detected, and the output of their readers.
 
 use std::collections::VecDeque;
 
 use crate::{
     error::{Code, Error},
     events::Run,
+    formats::{
+        atif, claude_code, cline, codex, copilot_cli, cursor, gemini_cli, inspect, langfuse,
+        langsmith, messages, mini_swe_agent, opencode, otel, pi, reasoning_trace,
+        runs::{OpenRuns, Sessions},
+        swe_agent, tau,
+    },
     importer::InputReport,
-    json::Value,
+    json::{Kind, Members, Value},
     trace::Imported,
 };
 
@@ -19,6 +25,76 @@ pub struct Format {
     pub domain: &'static str,
     pub fits: fn(Value) -> bool,
     pub open: fn() -> Box<dyn ReadRuns>,
+}
+
+const fn format(
+    name: &'static str,
+    domain: &'static str,
+    fits: fn(Value) -> bool,
+    open: fn() -> Box<dyn ReadRuns>,
+) -> Format {
+    Format { name, domain, fits, open }
+}
+
+fn open<R: ReadRuns + Default + 'static>() -> Box<dyn ReadRuns> {
+    Box::<R>::default()
+}
+
+/// All formats. The first one that fits a value is used.
+static FORMATS: [Format; 18] = [
+    format("reasoning-trace", "general", reasoning_trace::fits, || Box::new(reasoning_trace::read)),
+    format("atif", "general", atif::fits, || Box::new(atif::read)),
+    format("gemini-cli", "code", gemini_cli::fits, open::<Sessions<gemini_cli::Session>>),
+    format("opencode", "code", opencode::fits, open::<Sessions<opencode::Session>>),
+    format("copilot-cli", "code", copilot_cli::fits, open::<Sessions<copilot_cli::Session>>),
+    format("cursor", "code", cursor::fits, open::<Sessions<cursor::Session>>),
+    format("cline", "code", cline::fits, || Box::new(cline::read)),
+    format("otel", "general", otel::fits, open::<OpenRuns<otel::Trace>>),
+    format("langsmith", "general", langsmith::fits, open::<OpenRuns<langsmith::Trace>>),
+    format("inspect", "general", inspect::fits, || Box::new(inspect::read)),
+    format("langfuse", "general", langfuse::fits, || Box::new(langfuse::read)),
+    format("mini-swe-agent", "code", mini_swe_agent::fits, || Box::new(mini_swe_agent::read)),
+    format("swe-agent", "code", swe_agent::fits, || Box::new(swe_agent::read)),
+    format("tau", "customer_service", tau::fits, || Box::new(tau::read)),
+    format("codex", "code", codex::fits, open::<Sessions<codex::Session>>),
+    format("pi", "code", pi::fits, open::<Sessions<pi::Session>>),
+    format("claude-code", "code", claude_code::fits, open::<claude_code::Reader>),
+    format(CONVERSATIONS, "general", messages::fits, open::<Sessions<messages::Conversation>>),
+];
+
+/// Returns the names of all formats, in the order of detection.
+pub fn format_names() -> Vec<&'static str> {
+    FORMATS.iter().map(|format| format.name).collect()
+}
+
+/// Formats whose sessions have further records, detected only by type.
+const TYPED: [&str; 5] = ["codex", "copilot-cli", "cursor", "gemini-cli", "pi"];
+
+/// Returns the format of a value by its content. `previous` is the format of the previous value, and `known` are the
+/// formats of the input.
+pub fn detect(
+    value: Value,
+    previous: Option<&'static Format>,
+    known: &[&str],
+) -> Option<&'static Format> {
+    let named = |name| FORMATS.iter().find(|format| format.name == name);
+    let found = match value.kind() {
+        Kind::Array(elements) => {
+            let first = elements.iter().find(|element| element.is_object())?;
+            named(CONVERSATIONS).filter(|_| messages::is_message(first))
+        }
+        Kind::Object(object) => FORMATS.iter().find(|format| (format.fits)(object)).or_else(|| {
+            if gemini_cli::is_change(object) && known.contains(&"gemini-cli") {
+                return named("gemini-cli");
+            }
+            previous.filter(|format| TYPED.contains(&format.name) && object.text("type").is_some())
+        }),
+        _ => None,
+    };
+    match found?.name {
+        CONVERSATIONS if mini_swe_agent::is_conversation(value) => named("mini-swe-agent"),
+        _ => found,
+    }
 }
 
 /// Reads the values of one format in an input.

@@ -10,14 +10,13 @@ use knowledgepulse_workers::CancelToken;
 use serde::Serialize;
 
 use crate::{
-    detection::{detect, format_names},
     error::{Code, Error},
     events::Skipped,
-    format::{CONVERSATIONS, Format, Pending, ReadRuns, Runs},
+    format::{CONVERSATIONS, Format, Pending, ReadRuns, Runs, detect, format_names},
     json::{Members, Value},
     options::Options,
     reader::{Each, Reader},
-    steps::{Missing, trace_of},
+    steps::trace_of,
     trace::{Imported, Source},
 };
 
@@ -26,13 +25,6 @@ const SHOWN_NAMES: usize = 5;
 
 /// The most errors of one input that a report lists. All are counted.
 const MAX_ERRORS: usize = 1000;
-
-/// The report of an importer.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
-    /// The inputs, in order.
-    pub inputs: Vec<InputReport>,
-}
 
 /// The report of one input.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -76,17 +68,16 @@ pub struct InputReport {
 #[derive(Default)]
 pub struct Importer {
     options: Options,
-    input: Option<Input>,
+    input: Option<(Reader, Input)>,
     /// Whether its traces do not wait for the next value.
     is_stream: bool,
     pending: VecDeque<(usize, Pending)>,
-    report: Report,
+    reports: Vec<InputReport>,
     cancel: CancelToken,
 }
 
 #[derive(Default)]
 struct Input {
-    reader: Reader,
     formats: Vec<(&'static Format, Box<dyn ReadRuns>)>,
     previous: Option<&'static Format>,
     has_error: bool,
@@ -110,25 +101,21 @@ impl Importer {
     /// Ends the previous input, and begins another that is known to end, such as a file. A conversation is returned
     /// only after the value that could continue it.
     pub fn open(&mut self, name: &str) {
-        self.begin(name, false);
+        self.end();
+        self.is_stream = false;
+        self.reports.push(InputReport { name: name.into(), ..InputReport::default() });
+        self.input = Some((Reader::new(self.cancel.clone()), Input::default()));
     }
 
     /// Ends the previous input, and begins another whose traces are returned without waiting for the next value.
     pub fn open_stream(&mut self, name: &str) {
-        self.begin(name, true);
-    }
-
-    fn begin(&mut self, name: &str, is_stream: bool) {
-        self.end();
-        self.is_stream = is_stream;
-        self.report.inputs.push(InputReport { name: name.into(), ..InputReport::default() });
-        let reader = Reader::new(self.cancel.clone());
-        self.input = Some(Input { reader, ..Input::default() });
+        self.open(name);
+        self.is_stream = true;
     }
 
     /// Reads a piece of the input, cut anywhere.
     pub fn push(&mut self, bytes: &[u8]) {
-        if let Some(report) = self.report.inputs.last_mut() {
+        if let Some(report) = self.reports.last_mut() {
             report.bytes += bytes.len() as u64;
         }
         self.read(|reader, each| reader.push(bytes, each));
@@ -137,10 +124,10 @@ impl Importer {
     /// Ends the input.
     pub fn end(&mut self) {
         self.read(|reader, each| reader.finish(each));
-        let Some(mut input) = self.input.take() else { return };
-        if input.known > 0 && input.unknown > input.known {
+        let Some((_, input)) = self.input.take() else { return };
+        let Input { formats, has_error, known, unknown, unknown_names, .. } = input;
+        if known > 0 && unknown > known {
             // The log of another tool, with some records like those of a format.
-            let Input { known, unknown, unknown_names, .. } = input;
             let names = Vec::from_iter(unknown_names).join(", ");
             let all = known + unknown;
             let found = format!(
@@ -148,12 +135,12 @@ impl Importer {
             );
             return self.add_error(Code::UnknownRecords, None, &found);
         }
-        for (format, mut reader) in std::mem::take(&mut input.formats) {
+        for (format, mut reader) in formats {
             reader.finish(&mut self.runs(format, 0));
         }
-        let Some(report) = self.report.inputs.last() else { return };
-        if report.formats.is_empty() && !input.has_error {
-            let found = if report.skipped.iter().next().is_none() {
+        let Some(report) = self.reports.last() else { return };
+        if report.formats.is_empty() && !has_error {
+            let found = if report.skipped == Skipped::default() {
                 "expected a log, found nothing: it is empty".to_owned()
             } else {
                 let names = format_names().join(", ");
@@ -173,11 +160,11 @@ impl Importer {
                 }
             });
         });
-        let Some(input) = &mut self.input else { return };
+        let Some((_, input)) = &mut self.input else { return };
         input.has_error = true;
         self.end();
-        let index = self.report.inputs.len() - 1;
-        let input = self.report.inputs[index].name.clone();
+        let index = self.reports.len() - 1;
+        let input = self.reports[index].name.clone();
         let error = Error { code, input, line: None, message, path: None };
         self.pending.push_back((index, Pending::Done(Err(error).into())));
     }
@@ -185,12 +172,17 @@ impl Importer {
     /// Returns the next trace or error; `None` if more input is needed.
     #[expect(clippy::should_implement_trait, reason = "it goes on after None")]
     pub fn next(&mut self) -> Option<Result<Imported, Error>> {
-        while let Some((index, pending)) = self.pop_pending() {
+        loop {
             if self.cancel.is_cancelled() {
                 self.pending.clear();
-                return None;
             }
-            let report = self.report.inputs.get_mut(index)?;
+            // The next value may continue a conversation.
+            let waits = self.input.is_some() && !self.is_stream && self.pending.len() == 1;
+            let (index, pending) = match self.pending.front()? {
+                (_, Pending::Run(format, _)) if waits && format.name == CONVERSATIONS => None,
+                _ => self.pending.pop_front(),
+            }?;
+            let report = self.reports.get_mut(index)?;
             let result = match pending {
                 Pending::Done(result) => *result,
                 Pending::Run(format, mut run) => {
@@ -198,19 +190,13 @@ impl Importer {
                     let source = Source { name: report.name.clone(), line };
                     let made = trace_of(&mut run, format, source, &self.options);
                     report.skipped.merge(run.skipped);
-                    match made {
-                        Ok(imported) => Ok(imported),
-                        Err(Missing::Reason(reason)) => {
-                            report.skipped.add(reason);
-                            continue;
+                    let Some(made) = made.transpose() else { continue };
+                    made.map_err(|(code, found)| {
+                        if code == Code::TooLarge {
+                            report.skipped.add("too_large");
                         }
-                        Err(Missing::Error(code, found)) => {
-                            if code == Code::TooLarge {
-                                report.skipped.add("too_large");
-                            }
-                            Err(Error::new(code, &report.name, Some(line), &found))
-                        }
-                    }
+                        Error::new(code, &report.name, Some(line), &found)
+                    })
                 }
             };
             match &result {
@@ -224,33 +210,22 @@ impl Importer {
             }
             return Some(result);
         }
-        None
     }
 
-    /// Returns the report so far. It is complete when the last input has ended and [`Importer::next`] has
-    /// returned `None`.
-    pub fn report(&self) -> &Report {
-        &self.report
-    }
-
-    /// Takes the first pending item, except a conversation that the next value may continue.
-    fn pop_pending(&mut self) -> Option<(usize, Pending)> {
-        let waits = self.input.is_some() && !self.is_stream && self.pending.len() == 1;
-        match self.pending.front() {
-            Some((_, Pending::Run(format, _))) if waits && format.name == CONVERSATIONS => None,
-            _ => self.pending.pop_front(),
-        }
+    /// Returns the reports on the inputs so far, in order. They are complete when the last input has ended and
+    /// [`Importer::next`] has returned `None`.
+    pub fn reports(&self) -> &[InputReport] {
+        &self.reports
     }
 
     fn add_error(&mut self, code: Code, line: Option<u64>, found: &str) {
-        let index = self.report.inputs.len() - 1;
-        let error = Error::new(code, &self.report.inputs[index].name, line, found);
+        let index = self.reports.len() - 1;
+        let error = Error::new(code, &self.reports[index].name, line, found);
         self.pending.push_back((index, Pending::Done(Err(error).into())));
     }
 
     fn read(&mut self, read: impl FnOnce(&mut Reader, Each)) {
-        let Some(mut input) = self.input.take() else { return };
-        let mut reader = std::mem::take(&mut input.reader);
+        let Some((mut reader, mut input)) = self.input.take() else { return };
         read(&mut reader, &mut |line, value| match value {
             Ok(value) => self.take(&mut input, value, line),
             Err((code, found)) => {
@@ -258,17 +233,15 @@ impl Importer {
                 self.add_error(code, Some(line), &found);
             }
         });
-        input.reader = reader;
-        self.input = Some(input);
+        self.input = Some((reader, input));
     }
 
     fn take(&mut self, input: &mut Input, value: Value, line: u64) {
-        let has =
-            |format: &Format| input.formats.iter().any(|(known, _)| known.name == format.name);
-        let Some(format) = detect(value, input.previous, has) else {
+        let Some(report) = self.reports.last_mut() else { return };
+        let Some(format) = detect(value, input.previous, &report.formats) else {
             // Each element is a value by itself.
-            if let Some(elements) =
-                value.as_array().filter(|list| list.iter().any(Value::is_object))
+            if let Some(elements) = value.as_array()
+                && elements.iter().any(Value::is_object)
             {
                 return elements.iter().for_each(|element| self.take(input, element, line));
             }
@@ -277,32 +250,26 @@ impl Importer {
                 let names = ["type", "role", "kind", "event", "method"];
                 input.unknown_names.insert(quote(value.first_name(&names).unwrap_or("?")));
             }
-            return self.skip_unknown();
+            return report.skipped.add("unknown_record");
         };
         if self.options.format.as_ref().is_some_and(|wanted| wanted != format.name) {
-            return self.skip_unknown();
+            return report.skipped.add("unknown_record");
         }
         input.previous = Some(format);
         input.known += 1;
-        let index = input.formats.iter().position(|(known, _)| known.name == format.name);
+        let index = report.formats.iter().position(|name| *name == format.name);
         let index = index.unwrap_or_else(|| {
+            report.formats.push(format.name);
             input.formats.push((format, (format.open)()));
-            self.runs(format, line).report.formats.push(format.name);
             input.formats.len() - 1
         });
         input.formats[index].1.read(value, &mut self.runs(format, line));
     }
 
     fn runs(&mut self, format: &'static Format, line: u64) -> Runs<'_> {
-        let Self { is_stream, pending, report, .. } = self;
-        let index = report.inputs.len() - 1;
-        let report = &mut report.inputs[index];
+        let Self { is_stream, pending, reports, .. } = self;
+        let index = reports.len() - 1;
+        let report = &mut reports[index];
         Runs { format, index, is_stream: *is_stream, line, pending, report }
-    }
-
-    fn skip_unknown(&mut self) {
-        if let Some(report) = self.report.inputs.last_mut() {
-            report.skipped.add("unknown_record");
-        }
     }
 }

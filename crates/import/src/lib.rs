@@ -2,16 +2,15 @@
 //!
 //! ```text
 //!  bytes ──► values ──► format ──► events ──► steps ──► trace
-//!  reader    json       detection  formats    steps     with its provenance
+//!  reader    json       format     formats    steps     with its provenance
 //! ```
 //!
 //! Only the step from values to events differs from format to format; each format is a file in `formats/` and
-//! a line in `detection`. Whatever does not become part of a trace is counted by reason, and
+//! a line in `FORMATS`. Whatever does not become part of a trace is counted by reason, and
 //! [`Provenance`] says where each value comes from.
 
 #![forbid(unsafe_code)]
 
-mod detection;
 mod error;
 mod events;
 mod format;
@@ -25,10 +24,10 @@ mod steps;
 mod time;
 mod trace;
 
-pub use detection::format_names;
 pub use error::{Code, Error};
 pub use events::{Origin, Skipped};
-pub use importer::{Importer, InputReport, Report};
+pub use format::format_names;
+pub use importer::{Importer, InputReport};
 pub use json::{Array, Document, Kind, Members, Unread, Value};
 pub use options::{AssumeSuccess, Confidence, Options, UnreadCalls};
 pub use time::utc_of_text as utc;

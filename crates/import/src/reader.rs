@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use knowledgepulse_scoring::trace::quote;
 use knowledgepulse_workers::CancelToken;
 
 use crate::{
@@ -30,7 +31,7 @@ const OTHERS: [(&[u8], &str); 3] = [
 
 const LONGEST_MAGIC: usize = 4;
 
-/// `INVALID_JSON`, `INVALID_UTF8` or `TOO_LARGE`, and the message without the line.
+/// The code and the message without the line.
 pub type ReadError = (Code, String);
 
 pub type Each<'a> = &'a mut dyn FnMut(u64, Result<Value, ReadError>);
@@ -41,6 +42,7 @@ pub struct Reader {
     state: State,
     /// Input that is not read yet. It begins at `line`.
     buffer: Vec<u8>,
+    /// 0 until the first bytes have been checked.
     line: u64,
     /// The number of bytes of the buffer that were searched.
     scanned: usize,
@@ -72,7 +74,7 @@ impl Reader {
         if !json::grow(&mut self.buffer, bytes.len()) {
             self.buffer = Vec::new();
             self.state = State::Ended;
-            return each(self.line.max(1), Err(no_memory()));
+            return each(self.line.max(1), Err((Code::TooLarge, NO_MEMORY.into())));
         }
         self.buffer.extend_from_slice(bytes);
         self.read(false, each);
@@ -84,139 +86,100 @@ impl Reader {
     }
 
     fn read(&mut self, is_end: bool, each: Each) {
-        if matches!(self.state, State::Beginning) && !self.begin(is_end, each) {
-            return;
+        if self.line == 0 {
+            if self.buffer.len() < LONGEST_MAGIC && !is_end {
+                return;
+            }
+            self.line = 1;
+            let other = OTHERS.iter().find(|(magic, _)| self.buffer.starts_with(magic));
+            if let Some((_, what)) = other {
+                self.state = State::Ended;
+                each(1, Err((Code::InvalidJson, format!("expected JSON, found {what}"))));
+            }
+            if self.buffer.starts_with(BYTE_ORDER_MARK) {
+                self.buffer.drain(..BYTE_ORDER_MARK.len());
+            }
         }
         let buffer = mem::take(&mut self.buffer);
-        let read = match &mut self.state {
-            State::Beginning => 0,
-            State::Lines | State::WithinLine => self.read_lines(&buffer, is_end, each),
-            State::Documents(_) => self.read_documents(&buffer, is_end, each),
-            State::Ended => buffer.len(),
-        };
+        let begin = self.read_lines(&buffer, is_end, each);
+        let read = self.read_documents(&buffer, begin, is_end, each);
         self.buffer = buffer;
         self.buffer.drain(..read);
         self.buffer.shrink_to(self.buffer.len().max(KEPT));
         self.scanned -= read.min(self.scanned);
     }
 
-    /// Decides whether the input is read by lines. Returns whether that is known.
-    fn begin(&mut self, is_end: bool, each: Each) -> bool {
-        if self.line == 0 {
-            if self.buffer.len() < LONGEST_MAGIC && !is_end {
-                return false;
-            }
-            if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| self.buffer.starts_with(magic))
-            {
-                let found = format!("expected JSON, found {what}");
-                each(1, Err((Code::InvalidJson, found)));
-                self.state = State::Ended;
-                return true;
-            }
-            if self.buffer.starts_with(BYTE_ORDER_MARK) {
-                self.buffer.drain(..BYTE_ORDER_MARK.len());
-            }
-            self.line = 1;
-        }
-        let mut begin = 0;
-        let is_known = loop {
-            let from = begin.max(self.scanned);
-            let found = memchr::memchr(b'\n', &self.buffer[from..]);
-            let end = match found {
-                Some(found) => from + found,
-                None if is_end || self.buffer.len() - begin > MAX_BYTES => self.buffer.len(),
-                None => {
-                    self.scanned = self.buffer.len();
-                    break false;
-                }
-            };
-            if let Some(is_line) = is_line(&self.buffer[begin..end], &self.cancel) {
-                self.scanned = begin;
-                self.state =
-                    if is_line { State::Lines } else { State::Documents(Brackets::default()) };
-                break true;
-            }
-            if found.is_none() {
-                break false;
-            }
-            begin = end + 1;
-            self.line += 1;
-        };
-        self.buffer.drain(..begin);
-        self.scanned = self.scanned.saturating_sub(begin);
-        is_known
-    }
-
-    /// Reads lines. Returns their length in bytes.
+    /// Reads lines up to the first document. Returns their length in bytes.
     fn read_lines(&mut self, buffer: &[u8], is_end: bool, each: Each) -> usize {
+        if matches!(self.state, State::Documents(_) | State::Ended) {
+            return 0;
+        }
         let from = self.scanned;
         let ends = memchr::memchr_iter(b'\n', &buffer[from..]).map(|end| from + end);
         let mut begin = 0;
         for end in ends.chain(is_end.then_some(buffer.len())) {
+            let line = &buffer[begin..end];
             if matches!(self.state, State::WithinLine) {
                 self.state = State::Lines;
-            } else {
-                read_text(self.line, &buffer[begin..end], true, &self.cancel, each);
+            } else if line.len() > MAX_BYTES || !json::is_blank(line) {
+                if matches!(self.state, State::Beginning) && begins_document(line, &self.cancel) {
+                    self.state = State::Documents(Brackets::default());
+                    self.scanned = begin;
+                    return begin;
+                }
+                self.state = State::Lines;
+                read_text(self.line, line, true, &self.cancel, each);
             }
             self.line += 1;
             begin = buffer.len().min(end + 1);
         }
         self.scanned = buffer.len();
-        if buffer.len() - begin > MAX_BYTES || matches!(self.state, State::WithinLine) {
-            if matches!(self.state, State::Lines) {
-                each(self.line, Err(too_large("line")));
-                self.state = State::WithinLine;
-            }
+        if matches!(self.state, State::WithinLine) {
             return buffer.len();
         }
-        begin
+        if buffer.len() - begin <= MAX_BYTES {
+            return begin;
+        }
+        each(self.line, Err(too_large("line")));
+        self.state = State::WithinLine;
+        buffer.len()
     }
 
-    /// Reads documents. Returns their length in bytes.
-    fn read_documents(&mut self, buffer: &[u8], is_end: bool, each: Each) -> usize {
-        let State::Documents(brackets) = &mut self.state else { return 0 };
-        let mut begin = 0;
+    /// Reads documents from `at` on. Returns the end of the last one.
+    fn read_documents(&mut self, buffer: &[u8], mut at: usize, is_end: bool, each: Each) -> usize {
+        let State::Documents(brackets) = &mut self.state else { return at };
         loop {
             if brackets.depth == 0 {
                 let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
-                let length = buffer[begin..].iter().take_while(|byte| blank(byte)).count();
-                self.line += lines(&buffer[begin..begin + length]);
-                begin += length;
-                self.scanned = self.scanned.max(begin);
-                match buffer.get(begin) {
-                    None => return begin,
-                    Some(b'{' | b'[') => {}
-                    Some(_) => {
-                        let rest = &buffer[begin..];
-                        let rest = &rest[..rest.len().min(SHOWN)];
-                        let line = rest.split(|byte| *byte == b'\n').next().unwrap_or(rest);
-                        if line.len() == rest.len() && rest.len() < SHOWN && !is_end {
-                            // The message does not depend on where the pieces end.
-                            return begin;
-                        }
-                        let found = format!(
-                            "expected an object or an array, found {}",
-                            knowledgepulse_scoring::trace::quote(&String::from_utf8_lossy(line))
-                        );
-                        each(self.line, Err((Code::InvalidJson, found)));
-                        break;
+                let length = buffer[at..].iter().take_while(|byte| blank(byte)).count();
+                self.line += lines(&buffer[at..at + length]);
+                at += length;
+                self.scanned = self.scanned.max(at);
+                let Some(first) = buffer.get(at) else { return at };
+                if !matches!(first, b'{' | b'[') {
+                    let rest = &buffer[at..];
+                    let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                    if length == rest.len() && length < SHOWN && !is_end {
+                        // The message does not depend on where the pieces end.
+                        return at;
                     }
+                    let shown = quote(&String::from_utf8_lossy(&rest[..length.min(SHOWN)]));
+                    let found = format!("expected an object or an array, found {shown}");
+                    each(self.line, Err((Code::InvalidJson, found)));
+                    break;
                 }
             }
-            let (end, is_whole) = match brackets.find_end(&buffer[self.scanned..]) {
-                Some(length) => (self.scanned + length, true),
-                None => (buffer.len(), false),
-            };
-            self.scanned = end;
-            if !is_whole && !is_end && end - begin <= MAX_BYTES {
-                return begin;
+            let length = brackets.find_end(&buffer[self.scanned..]);
+            self.scanned = length.map_or(buffer.len(), |length| self.scanned + length);
+            if length.is_none() && !is_end && buffer.len() - at <= MAX_BYTES {
+                return at;
             }
-            let document = &buffer[begin..end];
+            let document = &buffer[at..self.scanned];
             if !read_text(self.line, document, false, &self.cancel, each) {
                 break;
             }
             self.line += lines(document);
-            begin = end;
+            at = self.scanned;
         }
         self.state = State::Ended;
         buffer.len()
@@ -235,17 +198,11 @@ impl Brackets {
     /// Returns the number of bytes up to the end of the document; `None` if more are needed.
     fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
         for (index, byte) in bytes.iter().enumerate() {
-            if self.is_in_string {
-                match byte {
-                    _ if mem::take(&mut self.is_escaped) => {}
-                    b'\\' => self.is_escaped = true,
-                    b'"' => self.is_in_string = false,
-                    _ => {}
-                }
-                continue;
-            }
             match byte {
-                b'"' => self.is_in_string = true,
+                _ if self.is_escaped => self.is_escaped = false,
+                b'"' => self.is_in_string = !self.is_in_string,
+                b'\\' => self.is_escaped = self.is_in_string,
+                _ if self.is_in_string => {}
                 b'{' | b'[' => self.depth += 1,
                 b'}' | b']' => {
                     self.depth -= 1;
@@ -260,13 +217,10 @@ impl Brackets {
     }
 }
 
-/// Returns whether the first line consists of complete values; `None` if it is blank.
-fn is_line(line: &[u8], cancel: &CancelToken) -> Option<bool> {
-    if line.len() > MAX_BYTES {
-        return Some(true);
-    }
-    let line = String::from_utf8_lossy(line);
-    (!json::is_blank(&line)).then(|| Document::read(line.as_ref().into(), true, cancel).1.is_none())
+/// Returns whether the first line that is not blank does not consist of complete values.
+fn begins_document(line: &[u8], cancel: &CancelToken) -> bool {
+    line.len() <= MAX_BYTES
+        && Document::read(String::from_utf8_lossy(line), true, cancel).1.is_some()
 }
 
 /// Reads a line, which may have several values, or a document, which begins at a line. Returns whether all of it could
@@ -279,18 +233,20 @@ fn read_text(line: u64, bytes: &[u8], is_line: bool, cancel: &CancelToken, each:
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            each(line + lines(&bytes[..error.valid_up_to()]), Err(invalid_utf8(&error)));
+            let valid = error.valid_up_to();
+            let found = format!("expected UTF-8, found another byte after {valid} bytes");
+            each(line + lines(&bytes[..valid]), Err((Code::InvalidUtf8, found)));
             return false;
         }
     };
-    if cancel.is_cancelled() || json::is_blank(text) {
-        return !cancel.is_cancelled();
+    if cancel.is_cancelled() {
+        return false;
     }
     let (document, unread) = Document::read(text.into(), is_line, cancel);
     document.roots().for_each(|value| each(line, Ok(value)));
     match &unread {
         None | Some(Unread::Cancelled) => {}
-        Some(Unread::TooLarge) => each(line, Err(no_memory())),
+        Some(Unread::TooLarge) => each(line, Err((Code::TooLarge, NO_MEMORY.into()))),
         Some(Unread::Syntax(error)) => {
             each(line + error.line().saturating_sub(1) as u64, Err(invalid_json(error)));
         }
@@ -311,15 +267,6 @@ fn invalid_json(error: &serde_json::Error) -> ReadError {
         column => format!("invalid JSON at column {column}: {message}"),
     };
     (Code::InvalidJson, found)
-}
-
-fn invalid_utf8(error: &std::str::Utf8Error) -> ReadError {
-    let found = format!("expected UTF-8, found another byte after {} bytes", error.valid_up_to());
-    (Code::InvalidUtf8, found)
-}
-
-fn no_memory() -> ReadError {
-    (Code::TooLarge, NO_MEMORY.into())
 }
 
 fn too_large(what: &str) -> ReadError {

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::{
     events::{Skipped, ToolResult},
-    json::{Array, Document, Kind, Members, Value},
+    json::{Document, Kind, Members, Value},
 };
 
 #[derive(Debug, Default)]
@@ -42,19 +42,13 @@ pub fn text_of<'d>(value: impl Into<Option<Value<'d>>>, skipped: &mut Skipped) -
 pub fn recorded(value: Value, skipped: &mut Skipped) -> Output {
     let Some(recorded) = value.as_str() else { return text_of(value, skipped) };
     let decoded = value.decoded();
-    if let Some(text) = decoded.as_str().filter(|text| *text != recorded) {
-        return Output { text: text.into(), failed: None };
-    }
-    let failed = flag(decoded);
-    special(decoded, skipped).unwrap_or_else(|| Output { text: recorded.into(), failed })
+    let text = decoded.as_str().unwrap_or(recorded);
+    special(decoded, skipped).unwrap_or_else(|| Output { text: text.into(), failed: flag(decoded) })
 }
 
 /// Returns the text of a value with one of the shapes that tools and frameworks give to results.
 fn special(value: Value, skipped: &mut Skipped) -> Option<Output> {
     let failed = flag(value);
-    if let Some(elements) = value.as_array() {
-        return typed_parts(elements, skipped).map(|text| Output { text, failed });
-    }
     let kind = value.text("type").unwrap_or_default();
     if is_text_type(kind)
         && let Some(text) = text_of_part(value)
@@ -72,30 +66,16 @@ fn special(value: Value, skipped: &mut Skipped) -> Option<Output> {
         let reason = value.text("reason").unwrap_or_default().into();
         return Some(Output { text: reason, failed: Some(true) });
     }
-    if value.has("lc")
-        && let Some(kwargs) = value.get("kwargs")
-    {
-        return Some(content_of(kwargs, skipped));
+    let is_message = kind == "tool" || value.has("tool_call_id");
+    let wrapped = value.get("kwargs").filter(|_| value.has("lc"));
+    if let Some(message) = wrapped.or(is_message.then_some(value)) {
+        let Output { text, failed } = text_of(message.get("content"), skipped);
+        return Some(Output { text, failed: flag(message).or(failed) });
     }
-    if kind == "tool" || value.has("tool_call_id") {
-        return Some(content_of(value, skipped));
-    }
-    let content = value.list("content")?;
-    let text = if content.is_empty() { String::new() } else { typed_parts(content, skipped)? };
-    Some(Output { text, failed })
-}
-
-fn content_of(message: Value, skipped: &mut Skipped) -> Output {
-    let Output { text, failed } = text_of(message.get("content"), skipped);
-    Output { text, failed: flag(message).or(failed) }
-}
-
-/// Returns the text of an array of typed parts; `None` if an element has no type.
-fn typed_parts(elements: Array, skipped: &mut Skipped) -> Option<String> {
-    if elements.is_empty() || !elements.iter().all(|element| element.text("type").is_some()) {
-        return None;
-    }
-    Some(text_of_parts(elements, skipped))
+    let parts = value.as_array().filter(|parts| !parts.is_empty());
+    let parts = parts.or_else(|| value.list("content"))?;
+    let is_typed = parts.iter().all(|part| part.text("type").is_some());
+    is_typed.then(|| Output { text: text_of_parts(parts, skipped), failed })
 }
 
 pub fn text_of_parts<'d>(
@@ -125,12 +105,9 @@ pub fn is_text_type(kind: &str) -> bool {
 
 /// Returns the text of a text or reasoning part; `None` if it has none.
 pub fn text_of_part(part: Value) -> Option<String> {
-    if let Some(text) = part.as_str() {
-        return Some(text.into());
-    }
-    ["text", "content", "thinking", "reasoning", "refusal"]
-        .iter()
-        .find_map(|name| part.text(name))
+    let names = ["text", "content", "thinking", "reasoning", "refusal"];
+    part.as_str()
+        .or_else(|| names.iter().find_map(|name| part.text(name)))
         .or_else(|| part.member("text")?.text("value"))
         .map(Into::into)
         .or_else(|| text_of_summary(part))
@@ -145,12 +122,13 @@ pub fn text_of_summary(part: Value) -> Option<String> {
 /// Returns whether a result, or its value, says by a flag that the tool failed.
 pub fn flag<'d>(value: impl Members<'d>) -> Option<bool> {
     value.flag("isError").or_else(|| value.flag("is_error")).or_else(|| {
+        let is_error = match value.text("status")? {
+            "error" => true,
+            "success" => false,
+            _ => return None,
+        };
         let is_tool_message = value.text("type") == Some("tool") || value.has("tool_call_id");
-        match value.text("status") {
-            Some("error") if is_tool_message => Some(true),
-            Some("success") if is_tool_message => Some(false),
-            _ => None,
-        }
+        is_tool_message.then_some(is_error)
     })
 }
 

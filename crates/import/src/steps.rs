@@ -15,7 +15,7 @@ use crate::{
     format::Format,
     json::{self, Buffer, Document, json_of},
     options::{AssumeSuccess, Confidence, Options, UnreadCalls},
-    reader::NO_MEMORY,
+    reader::{NO_MEMORY, ReadError},
     trace::{IMPORTER, Imported, Provenance, Source},
 };
 
@@ -28,36 +28,26 @@ const SHOWN_TYPES: usize = 5;
 /// The most characters of the last answer in the summary.
 const SUMMARY_CHARS: usize = 2000;
 
-pub enum Missing {
-    Reason(&'static str),
-    Error(Code, String),
-}
-
-/// Returns the trace of a run, or the reason for none; then the run still has its skipped parts.
+/// Returns the trace of a run. If there is none, the run still has its skipped parts, which say why without an error.
 pub fn trace_of(
     run: &mut Run,
     format: &Format,
     source: Source,
     options: &Options,
-) -> Result<Imported, Missing> {
-    let Run { events, skipped, .. } = run;
-    events.retain(|event| {
-        let is_empty = match event {
-            Event::Human(text) | Event::Thought { text, .. } => json::is_blank(text),
-            Event::Call(_) | Event::Result(_) => false,
-        };
-        if is_empty {
-            skipped.add("empty_text");
-        }
-        !is_empty
+) -> Result<Option<Imported>, ReadError> {
+    let all = run.events.len();
+    run.events.retain(|event| match event {
+        Event::Human(text) | Event::Thought { text, .. } => !json::is_blank(text),
+        Event::Call(_) | Event::Result(_) => true,
     });
+    run.skipped.add_many("empty_text", (all - run.events.len()) as u64);
     let calls = run.events.iter().filter_map(Event::call);
     let inputs = calls.clone().map(|call| &call.input);
     // Each value takes a byte at least.
     if inputs.clone().map(|input| input.json.len()).sum::<usize>() > MAX_VALUES
         && inputs.map(CallInput::values).sum::<usize>() > MAX_VALUES
     {
-        return Err(Missing::Error(Code::TooLarge, TOO_MANY_VALUES.into()));
+        return Err((Code::TooLarge, TOO_MANY_VALUES.into()));
     }
     let rejects = match options.unread_calls {
         UnreadCalls::Skip => false,
@@ -67,21 +57,23 @@ pub fn trace_of(
     let unread = run.skipped.iter().filter_map(|(reason, _)| unread_call(reason)).take(SHOWN_TYPES);
     let unread: Vec<_> = unread.collect();
     if rejects && !unread.is_empty() {
-        let found = format!(
-            "expected calls of a known shape, found parts of the types {}",
-            unread.join(", ")
-        );
-        return Err(Missing::Error(Code::UnknownRecords, found));
+        let types = unread.join(", ");
+        let found = format!("expected calls of a known shape, found parts of the types {types}");
+        return Err((Code::UnknownRecords, found));
     }
     let objective = take_objective(run, options);
     let summary = summary(&run.events);
-    let no_memory = |_: io::Error| Missing::Error(Code::TooLarge, NO_MEMORY.into());
+    let no_memory = |_: io::Error| (Code::TooLarge, NO_MEMORY.into());
     let steps =
         json::written(|out| write_steps(mem::take(&mut run.events), out)).map_err(no_memory)?;
+    let mut none = |reason| {
+        run.skipped.add(reason);
+        Ok(None)
+    };
     if steps == "[]" {
-        return Err(Missing::Reason("no_steps"));
+        return none("no_steps");
     }
-    let (objective, objective_from) = objective.ok_or(Missing::Reason("no_objective"))?;
+    let Some((objective, objective_from)) = objective else { return none("no_objective") };
 
     let (success, success_from) = match (options.success, run.label, run.status) {
         (Some(success), ..) => (success, Origin::Option),
@@ -89,8 +81,8 @@ pub fn trace_of(
         (.., Some(status)) => (status, Origin::Status),
         (None, None, None) => match options.assume_success {
             Some(AssumeSuccess::Always(success)) => (success, Origin::Assumed),
-            Some(AssumeSuccess::Skip) => return Err(Missing::Reason("success_unknown")),
-            None => return Err(Missing::Error(Code::SuccessUnknown, SUCCESS_UNKNOWN.into())),
+            Some(AssumeSuccess::Skip) => return none("success_unknown"),
+            None => return Err((Code::SuccessUnknown, SUCCESS_UNKNOWN.into())),
         },
     };
     let (confidence, confidence_from) = match (options.confidence, run.confidence) {
@@ -140,7 +132,7 @@ pub fn trace_of(
         domain_from,
         skipped: mem::take(&mut run.skipped),
     };
-    Ok(Imported { trace: trace.into(), provenance })
+    Ok(Some(Imported { trace: trace.into(), provenance }))
 }
 
 /// Returns the type of a part that was skipped, if by its name it is a call.
@@ -177,18 +169,15 @@ fn take_objective(run: &mut Run, options: &Options) -> Option<(String, Origin)> 
 
 /// Returns the last answer of the assistant, or else the content of the last step that has one.
 fn summary(events: &[Event]) -> String {
-    let said = events.iter().rev().find_map(|event| match event {
-        Event::Thought { text, said: true } => Some(text),
-        _ => None,
+    let texts = events.iter().filter_map(|event| match event {
+        Event::Thought { text, said } => Some((*said, text)),
+        Event::Human(text) => Some((false, text)),
+        Event::Result(result) => Some((false, &result.text)),
+        Event::Call(_) => None,
     });
-    let content = || {
-        events.iter().rev().find_map(|event| match event {
-            Event::Human(text) | Event::Thought { text, .. } => Some(text),
-            Event::Result(result) => Some(&result.text),
-            Event::Call(_) => None,
-        })
-    };
-    said.or_else(content).map(|text| text.chars().take(SUMMARY_CHARS).collect()).unwrap_or_default()
+    // The last one of several.
+    let best = texts.max_by_key(|(said, _)| *said);
+    best.map(|(_, text)| text.chars().take(SUMMARY_CHARS).collect()).unwrap_or_default()
 }
 
 fn write_steps(events: Vec<Event>, out: &mut Buffer) -> io::Result<()> {

@@ -15,7 +15,7 @@ use crate::json::{Kind, Value};
 /// assert_eq!(utc("yesterday"), None);
 /// ```
 pub fn utc_of_text(text: &str) -> Option<String> {
-    of_string(text).filter(|time| *time >= FIRST).map(written)
+    of_text(text).map(written)
 }
 
 /// Returns a time as [`utc_of_text`] does. A number is read like digits, and `[s, ns]` as an `hrtime`.
@@ -29,17 +29,10 @@ pub fn written(time: Timestamp) -> String {
     format!("{time:.3}")
 }
 
-/// The first time that is written with a year of four digits.
-const FIRST: Timestamp = Timestamp::constant(-62_167_219_200, 0);
-
 /// Returns a time with all its digits; `None` where [`utc`] does.
 pub fn instant(value: Value) -> Option<Timestamp> {
-    read(value).filter(|time| *time >= FIRST)
-}
-
-fn read(value: Value) -> Option<Timestamp> {
     let nanoseconds = match value.kind() {
-        Kind::String(text) => return of_string(text),
+        Kind::String(text) => return of_text(text),
         Kind::Number(number) => match number.as_u64() {
             Some(integer) => of_integer(integer.into()),
             None => of_fraction(number.as_f64()?)?,
@@ -51,16 +44,22 @@ fn read(value: Value) -> Option<Timestamp> {
         }
         Kind::Null | Kind::Bool(_) | Kind::Object(_) => return None,
     };
-    Timestamp::from_nanosecond(nanoseconds).ok()
+    with_short_year(Timestamp::from_nanosecond(nanoseconds))
 }
 
-fn of_string(text: &str) -> Option<Timestamp> {
+fn of_text(text: &str) -> Option<Timestamp> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Timestamp::from_nanosecond(of_integer(text.parse().ok()?)).ok();
     }
     let of_civil =
         || text.parse::<DateTime>()?.to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp());
-    text.parse().or_else(|_| of_civil()).ok()
+    with_short_year(text.parse().or_else(|_| of_civil()))
+}
+
+/// Returns a time whose year is written with four digits.
+fn with_short_year(time: Result<Timestamp, jiff::Error>) -> Option<Timestamp> {
+    const FIRST: Timestamp = Timestamp::constant(-62_167_219_200, 0);
+    time.ok().filter(|time| *time >= FIRST)
 }
 
 fn of_integer(number: u128) -> i128 {
@@ -75,10 +74,8 @@ fn of_integer(number: u128) -> i128 {
 
 #[expect(clippy::cast_possible_truncation, reason = "casts from floats saturate")]
 fn of_fraction(number: f64) -> Option<i128> {
-    if number < 0.0 {
-        return None;
-    }
     let microseconds = match number {
+        ..0.0 => return None,
         ..1e11 => number * 1e6,
         ..1e14 => number * 1e3,
         ..1e17 => number,

@@ -29,6 +29,7 @@ impl Imported {
 /// The origin of the values of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "`objective_from` is the origin of the objective, and so on")]
 pub struct Provenance {
     /// The version of the rules: [`IMPORTER`].
     pub importer: u32,
@@ -38,15 +39,10 @@ pub struct Provenance {
     pub source: Source,
     /// The format's id of the run; `None` where the id of the trace is a hash of its content.
     pub key: Option<String>,
-    /// The origin of the objective.
     pub objective_from: Origin,
-    /// The origin of `success`.
     pub success_from: Origin,
-    /// The origin of the confidence.
     pub confidence_from: Origin,
-    /// The origin of the time.
     pub created_at_from: Origin,
-    /// The origin of the domain.
     pub domain_from: Origin,
     /// The parts of the run that are not imported.
     pub skipped: Skipped,

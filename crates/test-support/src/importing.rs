@@ -89,7 +89,7 @@ pub fn import<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, options: &Options)
     }
     importer.end();
     items.extend(std::iter::from_fn(|| importer.next()));
-    let [report] = importer.report().inputs.as_slice() else { panic!("one input has one report") };
+    let [report] = importer.reports() else { panic!("one input has one report") };
     let outcome = Outcome { items, report: report.clone() };
     assert_eq!(report.traces, outcome.traces().count() as u64);
     // A report has the first errors, and the number of all errors.

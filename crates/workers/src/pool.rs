@@ -31,7 +31,7 @@ pub static LONG: Lane = Lane::new("kp-long", || 1);
 pub struct Lane {
     name: &'static str,
     count: fn() -> usize,
-    started: OnceCell<()>,
+    started: OnceCell<Threads>,
     jobs: Mutex<Jobs>,
     job_added: Condvar,
 }
@@ -64,20 +64,18 @@ impl Lane {
     ///
     /// The system refuses to start even one thread.
     pub fn threads(&'static self) -> io::Result<Threads> {
-        self.started.get_or_try_init(|| self.start())?;
-        Ok(Threads(self))
-    }
-
-    fn start(&'static self) -> io::Result<()> {
-        let start_one = |index| {
+        let start = |index| {
             fault::error("thread")?;
             let name = format!("{}-{index}", self.name);
             thread::Builder::new().name(name).spawn(|| self.run()).map(drop)
         };
-        start_one(0)?;
-        // With fewer threads than wanted, work is slower but does not fail.
-        let _ = (1..(self.count)()).try_for_each(start_one);
-        Ok(())
+        let started = self.started.get_or_try_init(|| {
+            start(0)?;
+            // With fewer threads than wanted, work is slower but does not fail.
+            let _ = (1..(self.count)()).try_for_each(start);
+            Ok(Threads(self))
+        });
+        started.copied()
     }
 
     fn run(&self) {

@@ -68,7 +68,7 @@ fn read_texts(texts: &[String], run: &mut Run) {
     if queries.peek().is_some() {
         let inside = queries.filter_map(|query| Some(json::trimmed(query.get(1)?.as_str())));
         run.say_human(&inside.collect::<Vec<_>>());
-        let is_context = |text: &&String| !json::is_blank(&QUERY.replace_all(text, ""));
+        let is_context = |text: &&String| !json::is_blank(&*QUERY.replace_all(text, ""));
         run.skipped.add_many("context", texts.iter().filter(is_context).count() as u64);
     } else {
         run.say_human(texts);

@@ -7,7 +7,7 @@ use regex::Regex;
 use crate::{
     events::{Call, CallInput, Event, Run},
     format::Runs,
-    json::{self, Array, Members, Value},
+    json::{self, Members, Value},
     results::{flag, regex, text_of},
 };
 
@@ -19,16 +19,19 @@ pub fn fits(value: Value) -> bool {
 }
 
 /// Returns whether the first answer of a conversation has a command as only mini-swe-agent asks for it.
-pub fn is_conversation(messages: Array) -> bool {
-    let answer = messages.iter().find(|message| message.text("role") == Some("assistant"));
+pub fn is_conversation(value: Value) -> bool {
+    let answer = messages(value).find(|message| message.text("role") == Some("assistant"));
     answer.text("content").is_some_and(|text| text.contains("```mswea_bash_command\n"))
+}
+
+fn messages<'d>(value: Value<'d>) -> impl Iterator<Item = Value<'d>> + Clone {
+    value.as_array().or_else(|| value.list("messages")).into_iter().flatten()
 }
 
 pub fn read(value: Value, out: &mut Runs) {
     let mut run = Run::at(out.line);
     run.read_exit_status(value, "Submitted");
-    let messages = value.as_array().or_else(|| value.list("messages"));
-    let messages = messages.into_iter().flatten();
+    let messages = messages(value);
     if messages.clone().any(has_tools) {
         for message in messages.filter(|message| message.text("role") != Some("exit")) {
             match message.list("output") {

@@ -9,7 +9,7 @@ use serde::{
     Deserializer,
     de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor},
 };
-use serde_json::Number;
+use serde_json::{Number, error::Category};
 
 use super::value::{Array, Kind, Value};
 use crate::results::regex;
@@ -108,14 +108,17 @@ impl<'t> Document<'t> {
         let mut source = serde_json::Deserializer::from_str(text);
         loop {
             let begin = tape.len();
-            let mut writer = Writer { text, unescaped, tape, cancel, ended: None };
+            let mut writer = Writer { text, unescaped, tape, cancel };
             if let Err(error) = writer.deserialize(&mut source) {
-                let ended = writer.ended;
                 tape.truncate(begin);
-                return Some(ended.unwrap_or(Unread::Syntax(error)));
+                return Some(match error.classify() {
+                    // Only the writer has errors of this kind.
+                    Category::Data if cancel.is_cancelled() => Unread::Cancelled,
+                    Category::Data => Unread::TooLarge,
+                    _ => Unread::Syntax(error),
+                });
             }
-            let is_container = tape.get(begin).is_some_and(|word| word & 0xf >= tag::ARRAY);
-            if begin > 0 && !is_container {
+            if begin > 0 && tape[begin] & 0xf < tag::ARRAY {
                 tape.truncate(begin);
                 return Some(Unread::Syntax(serde_json::Error::custom("trailing characters")));
             }
@@ -202,21 +205,15 @@ impl<'t> Document<'t> {
     }
 }
 
-impl fmt::Debug for Document<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-/// Returns by how much a list grows. Doubling, the default, would waste memory on a large line.
-fn step(length: usize, more: usize) -> usize {
-    more.max(length / 8).max(64)
+/// Returns by how much a list grows to have space for more elements. Doubling, the default, would waste memory on a
+/// large line.
+fn growth(capacity: usize, length: usize, more: usize) -> usize {
+    if capacity - length < more { more.max(length / 8).max(64) } else { 0 }
 }
 
 /// Reserves space for more elements. Returns whether there is memory for them.
 pub fn grow<T>(list: &mut Vec<T>, more: usize) -> bool {
-    let room = list.capacity() - list.len();
-    room >= more || list.try_reserve_exact(step(list.len(), more)).is_ok()
+    list.try_reserve_exact(growth(list.capacity(), list.len(), more)).is_ok()
 }
 
 /// Writes the words of the value that `serde_json` reads.
@@ -225,30 +222,22 @@ struct Writer<'a> {
     unescaped: &'a mut String,
     tape: &'a mut Vec<u32>,
     cancel: &'a CancelToken,
-    /// Why reading has ended, except for a syntax error.
-    ended: Option<Unread>,
 }
 
 impl Writer<'_> {
     fn push<E: serde::de::Error>(&mut self, words: &[u32]) -> Result<(), E> {
         if !grow(self.tape, words.len()) {
-            return Err(self.end(Unread::TooLarge));
+            return Err(E::custom("no memory"));
         }
         let before = self.tape.len() / WORDS_PER_CHECK;
         self.tape.extend_from_slice(words);
         if self.tape.len() / WORDS_PER_CHECK > before && self.cancel.is_cancelled() {
-            return Err(self.end(Unread::Cancelled));
+            return Err(E::custom("cancelled"));
         }
         Ok(())
     }
 
-    fn end<E: serde::de::Error>(&mut self, why: Unread) -> E {
-        self.ended = Some(why);
-        E::custom("ended")
-    }
-
     fn push_wide<E: serde::de::Error>(&mut self, tag: u32, bits: u64) -> Result<(), E> {
-        #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
         self.push(&[tag, bits as u32, (bits >> 32) as u32])
     }
 
@@ -313,10 +302,9 @@ impl<'de> Visitor<'de> for &mut Writer<'_> {
 
     fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
         let offset = self.unescaped.len();
-        let room = self.unescaped.capacity() - offset;
-        let more = step(offset, value.len());
-        if room < value.len() && self.unescaped.try_reserve_exact(more).is_err() {
-            return Err(self.end(Unread::TooLarge));
+        let growth = growth(self.unescaped.capacity(), offset, value.len());
+        if self.unescaped.try_reserve_exact(growth).is_err() {
+            return Err(E::custom("no memory"));
         }
         self.unescaped.push_str(value);
         self.push(&[tag::UNESCAPED | (offset as u32) << TAG_BITS, value.len() as u32])

@@ -15,8 +15,8 @@ pub use value::{Array, Kind, Members, Value, write_canonical};
 pub const BLANK: [char; 6] = ['\t', '\n', '\u{b}', '\u{c}', '\r', ' '];
 
 /// Returns whether a text has only U+0009 to U+000D and U+0020.
-pub fn is_blank(text: &str) -> bool {
-    text.chars().all(|character| BLANK.contains(&character))
+pub fn is_blank(text: impl AsRef<[u8]>) -> bool {
+    text.as_ref().iter().all(|byte| matches!(byte, b'\t'..=b'\r' | b' '))
 }
 
 /// Returns a text without leading and trailing blank characters.

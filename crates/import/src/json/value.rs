@@ -35,7 +35,6 @@ impl<'d> Value<'d> {
         Self { document, at }
     }
 
-    /// Returns the kind of the value, with its content.
     pub fn kind(self) -> Kind<'d> {
         self.document.kind(self.at)
     }
@@ -68,7 +67,6 @@ impl<'d> Value<'d> {
         if let Kind::Number(number) = self.kind() { Some(number) } else { None }
     }
 
-    /// Returns the number as a float.
     pub fn as_f64(self) -> Option<f64> {
         self.as_number()?.as_f64()
     }
@@ -102,15 +100,10 @@ impl<'d> Value<'d> {
     /// Returns the places of the names of an object.
     fn names(self) -> impl Iterator<Item = u32> + Clone {
         let Self { document, at } = self;
-        let (mut next, end) =
-            if self.is_object() { (at + 2, document.after(at)) } else { (at, at) };
-        std::iter::from_fn(move || {
-            let name = next;
-            (name < end).then(|| {
-                next = document.after(name + NAME_WORDS);
-                name
-            })
-        })
+        let end = document.after(at);
+        let before_end = move |name: u32| (name < end).then_some(name);
+        let first = if self.is_object() { before_end(at + 2) } else { None };
+        std::iter::successors(first, move |name| before_end(document.after(name + NAME_WORDS)))
     }
 
     /// Returns the members of an object, sorted by UTF-16; the last one of equal names.
@@ -225,7 +218,6 @@ impl Serialize for Canonical<'_> {
     }
 }
 
-/// Writes numbers as ECMAScript does.
 struct EcmaScript;
 
 impl Formatter for EcmaScript {
@@ -247,7 +239,6 @@ impl<'d> Array<'d> {
         Self { document, begin, end }
     }
 
-    /// Returns the elements in order.
     pub fn iter(self) -> Self {
         self
     }
@@ -278,7 +269,6 @@ pub trait Members<'d> {
     /// Returns the last member with a name.
     fn get(&self, name: &str) -> Option<Value<'d>>;
 
-    /// Returns whether there is a member with a name.
     fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
