@@ -13,16 +13,19 @@ class Output {
 	#stream;
 	#error;
 
-	constructor(stream = process.stdout) {
+	constructor(stream = process.stdout, { json = false } = {}) {
 		this.#stream = stream;
+		/** Whether tables are written, for people. */
+		this.isText = this.isTerminal && !json;
 		stream.on("error", (error) => {
 			this.#error ??= error;
 		});
 	}
 
-	/** Standard output, or the file with a path. */
-	static async open(path) {
-		return path === undefined ? new Output() : openFile(path);
+	/** Standard output, or the file of `--output`. */
+	static async open(options) {
+		const { output } = options;
+		return output === undefined ? new Output(process.stdout, options) : openFile(output);
 	}
 
 	/** Whether the reader has closed the pipe. */
@@ -91,12 +94,14 @@ async function openFile(path, mode = 0o666) {
 	return {
 		isClosed: false,
 		isTerminal: false,
+		isText: false,
 		write: (data) => target.write(data).catch(failed),
 		commit: () => target.commit().catch(failed),
 	};
 }
 
-/** Whether the output is a table for people. */
-const isTable = (output, { json }) => output.isTerminal && !json;
+/** Writes a value as text or as a line of JSON. */
+const show = (output, value, textOf) =>
+	output.write(output.isText ? textOf(value, output) : `${JSON.stringify(value)}\n`);
 
-module.exports = { Output, isTable, openFile };
+module.exports = { Output, openFile, show };

@@ -3,7 +3,7 @@ const { isUtf8 } = require("node:buffer");
 const { addAbortSignal } = require("node:stream");
 const { evaluate } = require("./engine.js");
 const { InputError } = require("./exit.js");
-const run = require("./run.js");
+const { sayError } = require("./run.js");
 const { openSession } = require("./session.js");
 const { inOrder, sourcesOf } = require("./sources.js");
 const { DIMENSIONS } = require("./terminal.js");
@@ -113,47 +113,40 @@ async function* rowsOf(first, lines, name) {
 	for await (const line of lines) yield* read(line);
 }
 
-/** Scores logs, as `kp-score score` does. Returns the number of errors. */
-async function scoreAll(logs, { options, stop, take }) {
-	const imported = run.importOptions(options, stop);
-	const sources = await inOrder(logs, imported);
-	const { scorer } = await openSession(options);
-	const { group } = options;
-	const remarks = new run.Remarks(options);
-	const rows = evaluate(scorer, sources, { ...imported, group });
-	const { errors } = await run.each(rows, { sources, options, stop }, (row) => {
-		remarks.add(row);
-		take(row);
-	});
-	remarks.warnOfTexts(scorer, run.MOSTLY);
+/** Scores logs, as `kp-score score` does, and passes their rows to `take`. */
+async function scoreAll(logs, run, take) {
+	run.sources = await inOrder(logs, run);
+	const { scorer } = await openSession(run.options);
+	const settings = { isNeeded: true, isShown: true, onError: sayError };
+	const remarks = await run.each(evaluate(scorer, run), take, settings);
+	remarks.warnOfTexts(scorer, true);
 	remarks.warnOfDomain();
-	return errors;
 }
 
-/** Passes each row of the sources in the arguments to `take`. Returns the number of errors. */
-async function eachRow(args, { options, stop, take }) {
+/** Passes each row of the sources in the arguments to `take`. */
+async function eachRow(args, run, take) {
 	const logs = [];
 	let hasRows = false;
 	try {
 		for (const source of await sourcesOf(args)) {
-			const { rows, log } = await contentOf(source, stop.signal);
+			const { rows, log } = await contentOf(source, run.signal);
 			if (log) logs.push(log);
-			else if (options.group !== undefined)
+			else if (run.options.group !== undefined)
 				throw new InputError(`--group is for logs: the rows in ${source.name} have their groups`);
 			else
 				for await (const row of rows) {
 					hasRows = true;
 					take(row);
-					if (stop.signal.aborted) return 0;
+					if (run.signal.aborted) return;
 				}
 		}
 	} catch (error) {
-		if (stop.signal.aborted) return 0;
+		if (run.signal.aborted) return;
 		throw error;
 	}
 	if (hasRows && logs.length > 0)
 		throw new InputError(`expected rows or logs, found both: ${logs[0].name} has no rows`);
-	return logs.length > 0 ? scoreAll(logs, { options, stop, take }) : 0;
+	if (logs.length > 0) await scoreAll(logs, run, take);
 }
 
 module.exports = { eachRow };

@@ -1,7 +1,7 @@
 /** kp-score doctor */
 const { availableParallelism, cpus } = require("node:os");
 const { Exit, atEnd, exitCodeOf } = require("../exit.js");
-const { Output, isTable } = require("../output.js");
+const { Output, show } = require("../output.js");
 const { style } = require("../terminal.js");
 const { version } = require("../../package.json");
 
@@ -96,9 +96,9 @@ function textOf(found) {
 }
 
 module.exports = async function doctor(_args, options) {
-	const output = new Output();
+	const output = new Output(process.stdout, options);
 	const { exitCode = Exit.OK, ...found } = await examine(options);
-	await output.write(isTable(output, options) ? textOf(found) : `${JSON.stringify(found)}\n`);
+	await show(output, found, textOf);
 	await output.commit();
 	return exitCode;
 };

@@ -2,9 +2,10 @@
 const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
 const { recordOf } = require("../otel-file.js");
-const { openFile } = require("../output.js");
+const { openFile, show } = require("../output.js");
 const { LEGEND, rowTable } = require("../row-table.js");
-const run = require("../run.js");
+const { Run } = require("../run.js");
+const { openSession } = require("../session.js");
 const { DIMENSIONS, count, duration, percent, say, style, warn } = require("../terminal.js");
 const decide = require("./decide.js");
 
@@ -65,72 +66,66 @@ class Statistics {
 	}
 }
 
-function summarise(statistics, remarks, { options, ms, note, isText }) {
-	const { threshold } = options;
+function summarise(run, statistics, remarks, ms) {
+	const { threshold } = run.options;
+	const { isText } = run.output;
 	const { alike, scored, uncompared } = statistics;
 	const scores = scored > 0 ? `: ${statistics.text}` : "";
-	note(`${style("bold", count(scored, "trace"))} in ${duration(ms)}${scores}`);
+	run.note(`${style("bold", count(scored, "trace"))} in ${duration(ms)}${scores}`);
 	const accepted = `${statistics.accepted} of ${scored} (${percent(statistics.share)})`;
-	if (threshold !== undefined && scored > 0) note(`${accepted} score ${threshold} or more`);
-	remarks.noteAssumed(note);
-	if (isText && scored > 0) note(style("dim", LEGEND));
+	if (threshold !== undefined && scored > 0) run.note(`${accepted} score ${threshold} or more`);
+	remarks.noteAssumed();
+	if (isText && scored > 0) run.note(style("dim", LEGEND));
 	// Only a table has asterisks to explain.
 	const alone = `* ${uncompared} with a novelty of 0.5, because they were compared with nothing`;
-	if (isText && uncompared > 0) note(style("dim", alone));
+	if (isText && uncompared > 0) run.note(style("dim", alone));
 	if (alike.length > 0) warn(`${alike.join(", ")}: the order comes from the other dimensions`);
 	remarks.warnOfDomain();
 }
 
 const highestOf = (rows, top) => rows.sort((a, b) => b.score - a.score).slice(0, top);
 
-async function scoreAll(context, events) {
-	const { options, imported, isText, output, session, sources, stop } = context;
-	const { threshold, minShare, group, memory, top } = options;
+module.exports = async function score(args, options) {
+	if (options.decide) return decide(args, options);
+	const { threshold, minShare, emitOtel, memory, top } = options;
+	if (minShare !== undefined && threshold === undefined)
+		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
+	const events = emitOtel && (await openFile(emitOtel));
+	const run = await Run.open(options, args[0]);
+	const { output } = run;
+	const { profiles, save, scorer } = await openSession(options, { saved: true });
 	const began = performance.now();
-	const lineOf = isText ? rowTable(output, options) : undefined;
-	const show = (row) => output.write(lineOf ? lineOf(row) : `${JSON.stringify(row)}\n`);
+	const lineOf = rowTable(output, options);
 	const statistics = new Statistics(options);
-	const remarks = new run.Remarks(options);
 	/** With `--top`, the candidates for the highest rows. */
 	let highest = [];
-	const rows = evaluate(session.scorer, sources, { ...imported, group });
 	const take = async (row) => {
 		statistics.add(row);
-		remarks.add(row);
 		await events?.write(recordOf(row, threshold));
-		if (top === undefined) return show(row);
+		if (top === undefined) return show(output, row, lineOf);
 		highest.push(row);
 		if (highest.length >= 2 * top) highest = highestOf(highest, top);
 	};
+	const rows = evaluate(scorer, run);
 	const isNeeded = minShare !== undefined || events !== undefined || memory !== undefined;
-	const isShown = context.isShown || top !== undefined;
-	const { errors } = await run.each(rows, { ...context, isNeeded, isShown }, take);
-	for (const row of highestOf(highest, top)) await show(row);
-	await run.commit(output, options);
+	const isShown = top === undefined ? undefined : true;
+	const remarks = await run.each(rows, take, { isNeeded, isShown });
+	for (const row of highestOf(highest, top)) await show(output, row, lineOf);
+	await run.commit();
 	await events?.commit();
-	await session.save();
+	await save();
 	const ms = performance.now() - began;
 	if (!output.isClosed || isNeeded) {
-		summarise(statistics, remarks, { options, ms, note: run.notesFor(options), isText });
-		remarks.warnOfTexts(session.scorer);
-		remarks.warnOfNames(session.profiles);
-		run.warnOfLosses(rows.report, "not scored", errors);
+		summarise(run, statistics, remarks, ms);
+		remarks.warnOfTexts(scorer);
+		remarks.warnOfNames(profiles);
+		remarks.warnOfLosses("not scored");
 	}
 	const { scored, share } = statistics;
-	if (stop.isInterrupted)
+	if (run.isInterrupted)
 		say(`interrupted after ${count(scored, "trace")}${memory ? `; ${memory} has them` : ""}`);
-	const gate = run.isMet(
+	return run.exitCode(
 		minShare === undefined || share >= minShare,
 		`${percent(share)} of the traces score ${threshold} or more, --min-share is ${percent(minShare)}`,
 	);
-	return stop.exitCode({ errors, gate });
-}
-
-module.exports = async function score([args], options) {
-	if (options.decide) return decide([args], options);
-	if (options.minShare !== undefined && options.threshold === undefined)
-		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
-	const events = options.emitOtel && (await openFile(options.emitOtel));
-	const work = (context) => scoreAll(context, events);
-	return run.overSources(args, options, { saved: true }, work);
 };
