@@ -12,7 +12,7 @@ const REMEMBERED = 1000;
 
 /** Keeps the objectives of the last traces, by id. */
 function keep(objectives, { id, task }) {
-	if (id === undefined) return;
+	if (typeof id !== "string") return;
 	objectives.delete(id);
 	objectives.set(id, fit(task.objective, 120));
 	if (objectives.size > REMEMBERED) objectives.delete(objectives.keys().next().value);
@@ -28,7 +28,7 @@ class Wanted {
 	}
 
 	/** Whether an id is requested; marks it as found. */
-	take(id = "") {
+	take(id) {
 		const found = [...this.open].filter((beginning) => id.startsWith(beginning));
 		for (const beginning of found) this.missing.delete(beginning);
 		this.open.delete(id);
@@ -44,7 +44,7 @@ module.exports = async function explain([args], options) {
 	const objectives = new Map();
 	const hints = new Set();
 	const take = async ({ trace, provenance, report }, stopProgress) => {
-		if (wanted === undefined || wanted.take(trace.id)) {
+		if (wanted === undefined || wanted.take(trace.id ?? "")) {
 			const { source, successFrom, confidenceFrom } = provenance;
 			const { id = null, task } = trace;
 			if (report.hint !== null) hints.add(report.hint);
