@@ -2,7 +2,7 @@
 const { once } = require("node:events");
 const { open, stat } = require("node:fs/promises");
 const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
-const { InputError, atEnd, reasonOf } = require("./exit.js");
+const { atEnd, cannot } = require("./exit.js");
 const { shown } = require("./terminal.js");
 
 /** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
@@ -85,7 +85,7 @@ async function openFile(path, mode = 0o666) {
 		const isReplaced = found === undefined || found.isFile();
 		target = isReplaced ? await openReplacement(path, mode) : await openDevice(path);
 	} catch (error) {
-		throw new InputError(`cannot write ${path}: ${reasonOf(error)}`);
+		throw cannot("write", path, error);
 	}
 	atEnd(() => target.discard());
 	const failed = (cause) => {

@@ -3,15 +3,13 @@ const { existsSync } = require("node:fs");
 const { readFile } = require("node:fs/promises");
 const { fileURLToPath } = require("node:url");
 const { Scorer } = require("@knowledgepulse/scoring");
-const { InputError, atEnd, reasonOf } = require("./exit.js");
+const { InputError, atEnd, cannot } = require("./exit.js");
 const { openFile } = require("./output.js");
-
-const unreadable = (path, error) => new InputError(`cannot read ${path}: ${reasonOf(error)}`);
 
 async function profilesOf(path) {
 	if (path === undefined) return undefined;
 	const text = await readFile(path, "utf8").catch((error) => {
-		throw unreadable(path, error);
+		throw cannot("read", path, error);
 	});
 	try {
 		return JSON.parse(text.replace(/^\uFEFF/, ""));
@@ -117,7 +115,7 @@ async function scorerOf(options, { profiles, saved, store }) {
 	// A memory that is only read must exist.
 	if (memory === undefined || (saved && !existsSync(memory))) return new Scorer(shared);
 	return Scorer.load(memory, shared).catch((error) => {
-		throw error.syscall ? unreadable(memory, error) : error;
+		throw error.syscall ? cannot("read", memory, error) : error;
 	});
 }
 

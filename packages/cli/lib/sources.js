@@ -5,7 +5,7 @@ const { Socket } = require("node:net");
 const { join, relative, sep } = require("node:path");
 const { glob, isDynamicPattern } = require("tinyglobby");
 const { importTraces } = require("./engine.js");
-const { InputError, reasonOf } = require("./exit.js");
+const { InputError, cannot } = require("./exit.js");
 const { count, warn } = require("./terminal.js");
 
 /**
@@ -91,7 +91,7 @@ async function sourcesOfOne(argument) {
 	if (argument === "-") return [{ name: "stdin", isStream: true, bytes: () => process.stdin }];
 	const found = await stat(argument).catch((error) => {
 		if (error.code === "ENOENT" && isDynamicPattern(argument)) return undefined;
-		throw new InputError(`cannot read ${argument}: ${reasonOf(error)}`);
+		throw cannot("read", argument, error);
 	});
 	if (found === undefined) return filesOf(await matchesOf(argument), `no file matches ${argument}`);
 	if (found.isDirectory()) {
