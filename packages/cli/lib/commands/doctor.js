@@ -25,7 +25,7 @@ const sample = (n) => ({
 /** Loads the model and scores samples. Returns how long that takes. */
 async function timed(scorer) {
 	const began = performance.now();
-	const { embedder } = await scorer.warmup();
+	await scorer.warmup();
 	const warmupMs = performance.now() - began;
 	const times = [];
 	for (let n = 0; n < RUNS; n += 1) {
@@ -33,7 +33,7 @@ async function timed(scorer) {
 		times.push(timesMs.total);
 	}
 	times.sort((a, b) => a - b);
-	return { embedder, warmupMs, scoreMs: times[RUNS / 2] };
+	return { warmupMs, scoreMs: times[RUNS / 2] };
 }
 
 async function examine({ precision }) {
@@ -45,25 +45,20 @@ async function examine({ precision }) {
 		cli: version,
 	};
 	let scorer;
+	let result;
 	try {
 		const { Scorer } = require("@knowledgepulse/scoring");
-		const { version: scoring } = require("@knowledgepulse/scoring/package.json");
-		Object.assign(found, { scoring, addon: addonOf() });
+		found.scoring = require("@knowledgepulse/scoring/package.json").version;
+		found.addon = Object.keys(require.cache).find((path) => path.endsWith(".node")) ?? null;
 		scorer = new Scorer({ embedder: "required", precision });
 		atEnd(() => scorer.close());
-		const { embedder, threads } = scorer.status();
-		return { ...found, embedder, threads, ...(await timed(scorer)), error: null };
+		result = { ...(await timed(scorer)), error: null };
 	} catch (error) {
 		const { code = null, message } = error;
-		const { embedder, threads } = scorer?.status() ?? {};
-		const failed = { error: { code, message }, exitCode: exitCodeOf(error) };
-		return { ...found, embedder, threads, ...failed };
+		result = { error: { code, message }, exitCode: exitCodeOf(error) };
 	}
-}
-
-/** The file of the addon that was loaded. */
-function addonOf() {
-	return Object.keys(require.cache).find((path) => path.endsWith(".node")) ?? null;
+	const { embedder, threads } = scorer?.status() ?? {};
+	return { ...found, embedder, threads, ...result };
 }
 
 function textOf(found) {
