@@ -18,39 +18,35 @@ const NOTHING = 1e-12;
 async function sideOf(argument, run) {
 	const byKey = new Map();
 	const seen = new Map();
-	await eachRow([argument], run, ({ id, score, dimensions, overrides = [], objective }) => {
-		const name = id === null || id === undefined ? "" : `=${id}`;
-		const nth = seen.get(name) ?? 0;
-		seen.set(name, nth + 1);
-		const row = { id: id ?? null, score, dimensions, overrides, objective: objective ?? "" };
-		byKey.set(`${nth}${name}`, row);
+	await eachRow([argument], run, ({ id = null, score, dimensions, overrides = [], objective }) => {
+		const nth = seen.get(id) ?? 0;
+		seen.set(id, nth + 1);
+		const row = { id, score, dimensions, overrides, objective: objective ?? "" };
+		byKey.set(JSON.stringify([id, nth]), row);
 	});
 	return byKey;
 }
 
-function pairOf(before, after) {
-	const dimensions = Object.fromEntries(
-		Object.keys(before.dimensions).map((name) => [
-			name,
-			after.dimensions[name] - before.dimensions[name],
-		]),
-	);
-	return {
-		id: after.id,
-		before: before.score,
-		after: after.score,
-		change: after.score - before.score,
-		dimensions,
-		overrides: { before: before.overrides, after: after.overrides },
-		objective: after.objective,
-	};
-}
-
-function pairsOf(before, after) {
+/** The pairs of rows with the same key, the largest change first. */
+function pairsOf(old, now) {
 	const pairs = [];
-	for (const [key, row] of before) if (after.has(key)) pairs.push(pairOf(row, after.get(key)));
-	const size = ({ change }) => Math.abs(change);
-	return pairs.sort((a, b) => size(b) - size(a));
+	for (const [key, before] of old) {
+		const after = now.get(key);
+		if (after === undefined) continue;
+		const dimensions = {};
+		for (const name of Object.keys(before.dimensions))
+			dimensions[name] = after.dimensions[name] - before.dimensions[name];
+		pairs.push({
+			id: after.id,
+			before: before.score,
+			after: after.score,
+			change: after.score - before.score,
+			dimensions,
+			overrides: { before: before.overrides, after: after.overrides },
+			objective: after.objective,
+		});
+	}
+	return pairs.sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
 }
 
 function tableOf(pairs, { width }) {
