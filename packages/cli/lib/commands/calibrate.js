@@ -11,15 +11,9 @@ const { Run } = require("../run.js");
 const { profilesOf } = require("../session.js");
 const { count, masked, say, warn } = require("../terminal.js");
 
-const LABELS = {
-	__proto__: null,
-	1: true,
-	true: true,
-	yes: true,
-	0: false,
-	false: false,
-	no: false,
-};
+const LABELS = new Map(
+	Object.entries({ 1: true, true: true, yes: true, 0: false, false: false, no: false }),
+);
 
 /** Reads labels by id from a CSV file with the columns id and label. */
 async function labelsOf(path) {
@@ -28,7 +22,7 @@ async function labelsOf(path) {
 		const place = `${path}:${info.lines}`;
 		if (record.id === undefined || record.label === undefined)
 			throw new InputError(`${path}: expected the columns id and label`);
-		const label = LABELS[record.label.toLowerCase()];
+		const label = LABELS.get(record.label.toLowerCase());
 		if (label === undefined)
 			throw new InputError(`${place}: expected 1 or 0, found ${JSON.stringify(record.label)}`);
 		if (labels.has(record.id) && labels.get(record.id) !== label)

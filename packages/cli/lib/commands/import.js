@@ -12,12 +12,11 @@ function textOf(inputs) {
 		const unknown = errors.filter(({ code }) => code === "SUCCESS_UNKNOWN").length;
 		formats.set(name, { sources: sources + 1, runs: runs + traces + unknown });
 	}
-	return [...formats]
-		.map(([name, { sources, runs }]) => {
-			const found = `${count(runs, "run")} in ${count(sources, "source")}`;
-			return `${style("bold", name)}  ${found}\n`;
-		})
-		.join("");
+	const lines = [...formats].map(
+		([name, { sources, runs }]) =>
+			`${style("bold", name)}  ${count(runs, "run")} in ${count(sources, "source")}\n`,
+	);
+	return lines.join("");
 }
 
 module.exports = async function importing([args], given) {
