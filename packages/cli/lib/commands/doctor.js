@@ -61,33 +61,30 @@ async function examine({ precision }) {
 	return { ...found, embedder, threads, ...result };
 }
 
-function textOf(found) {
-	const { embedder = {} } = found;
-	const speed = found.scoreMs
-		? `${found.scoreMs.toFixed(1)} ms for a short trace, after ${found.warmupMs.toFixed(0)} ms to load the model`
-		: undefined;
-	const library =
-		embedder.library &&
-		`${embedder.library}${embedder.libraryVersion ? ` (${embedder.libraryVersion})` : ""}`;
-	const lines = [
-		["platform", `${found.platform}, Node.js ${found.node}`],
-		["processor", `${found.cpu ?? "unknown"}, ${found.cores} cores`],
-		["kp-score", found.cli],
-		["scoring", found.scoring],
-		["addon", found.addon],
-		[
-			"embedder",
-			embedder.backend && `${embedder.state}, ${embedder.backend}, ${embedder.precision}`,
-		],
-		["model", embedder.modelName && `${embedder.modelName}, in ${embedder.model}`],
-		["library", library],
-		["threads", found.threads],
-		["score", speed],
-	].filter(([, value]) => value !== undefined && value !== null);
-	const verdict = found.error
-		? `${style("red", "✗")} ${found.error.message}`
+function textOf({ embedder = {}, error, ...found }) {
+	const { backend, library, libraryVersion, model, modelName, precision, state } = embedder;
+	const version = libraryVersion ? ` (${libraryVersion})` : "";
+	const facts = {
+		platform: `${found.platform}, Node.js ${found.node}`,
+		processor: `${found.cpu ?? "unknown"}, ${found.cores} cores`,
+		"kp-score": found.cli,
+		scoring: found.scoring,
+		addon: found.addon,
+		embedder: backend && `${state}, ${backend}, ${precision}`,
+		model: modelName && `${modelName}, in ${model}`,
+		library: library && `${library}${version}`,
+		threads: found.threads,
+		score:
+			found.scoreMs &&
+			`${found.scoreMs.toFixed(1)} ms for a short trace, after ${found.warmupMs.toFixed(0)} ms to load the model`,
+	};
+	const lines = Object.entries(facts)
+		.filter(([, value]) => value !== undefined && value !== null)
+		.map(([name, value]) => `${style("dim", name.padEnd(10))} ${value}\n`);
+	const verdict = error
+		? `${style("red", "✗")} ${error.message}`
 		: `${style("green", "✓")} everything works`;
-	return `${lines.map(([name, value]) => `${style("dim", name.padEnd(10))} ${value}`).join("\n")}\n\n${verdict}\n`;
+	return `${lines.join("")}\n${verdict}\n`;
 }
 
 module.exports = async function doctor(_args, options) {
