@@ -62,7 +62,7 @@ function accountOf({ trace, provenance, report, nearest = "" }, { width }) {
 		const product = `× ${weight.toFixed(2)} = ${(value * weight).toFixed(3)}`;
 		const cause = fit(causes[name], Math.max(width - 74, 20));
 		lines.push(
-			`  ${DIMENSIONS[name].padEnd(14)}  ${value.toFixed(3)} ${bar(value)}  ${product}  up to +${((1 - value) * weight).toFixed(3)}  ${style("dim", cause)}`,
+			`  ${DIMENSIONS[name].title.padEnd(14)}  ${value.toFixed(3)} ${bar(value)}  ${product}  up to +${((1 - value) * weight).toFixed(3)}  ${style("dim", cause)}`,
 		);
 	}
 	if (overrides.length > 0) lines.push(`  ${"weighted sum".padEnd(49)} = ${sum.toFixed(3)}`);

@@ -1,9 +1,11 @@
 /** Rows as a table, line by line. */
-const { fit, style } = require("./terminal.js");
+const { DIMENSIONS, fit, style } = require("./terminal.js");
 
 const SHORT = { "single-thought": "=0.1", "error-recovery": "+0.1", "low-tool-diversity": "−0.1" };
 
-const LEGEND = `compl complexity · novel novelty · tools tool diversity · outc outcome
+const COLUMNS = Object.values(DIMENSIONS).map(({ title, column }) => `${column} ${title}`);
+
+const LEGEND = `${COLUMNS.join(" · ")}
 rules +0.1 more than two recoveries, −0.1 a single tool, =0.1 a single thought · id: explain --id shows why`;
 
 /** Shortens the ids that importers make, for `explain --id`. */

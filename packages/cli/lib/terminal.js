@@ -2,21 +2,19 @@
 const { randomUUID } = require("node:crypto");
 const { styleText } = require("node:util");
 
-/** The dimensions of a score, by their names in reports. */
+/** What the dimensions of a score are called, and their columns, by their names in reports. */
 const DIMENSIONS = {
-	complexity: "complexity",
-	novelty: "novelty",
-	toolDiversity: "tool diversity",
-	outcomeConfidence: "outcome",
+	complexity: { title: "complexity", column: "compl" },
+	novelty: { title: "novelty", column: "novel" },
+	toolDiversity: { title: "tool diversity", column: "tools" },
+	outcomeConfidence: { title: "outcome", column: "outc" },
 };
 
 const WIDE =
 	/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
 
 /** Returns text of a log in one line, without control characters. */
-function plain(text) {
-	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
-}
+const plain = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
 
 /** Cuts text to a number of columns. */
 function fit(text, columns) {

@@ -2,14 +2,7 @@
 const { InputError } = require("../exit.js");
 const { eachRow } = require("../rows.js");
 const { Run } = require("../run.js");
-const { count, fit, say, signed, style, warn } = require("../terminal.js");
-
-const LETTERS = {
-	complexity: "compl",
-	novelty: "novel",
-	toolDiversity: "tools",
-	outcomeConfidence: "outc",
-};
+const { DIMENSIONS, count, fit, say, signed, style, warn } = require("../terminal.js");
 
 /** Changes below this come from rounding. */
 const NOTHING = 1e-12;
@@ -54,7 +47,7 @@ function tableOf(pairs, { width }) {
 	const rows = pairs.map((pair) => {
 		const causes = Object.entries(pair.dimensions)
 			.filter(([, change]) => Math.abs(change) >= 0.0005)
-			.map(([name, change]) => `${LETTERS[name]} ${signed(change, 3)}`);
+			.map(([name, change]) => `${DIMENSIONS[name].column} ${signed(change, 3)}`);
 		if (pair.overrides.before.join() !== pair.overrides.after.join())
 			causes.push(`rules ${pair.overrides.after.join("+") || "none"}`);
 		const change = style(pair.change < 0 ? "red" : "green", signed(pair.change, 4));

@@ -17,20 +17,13 @@ const FEW = 10;
 
 /** Counts of rows, and their scores. */
 class Statistics {
-	#threshold;
-	#scores = [];
+	scores = [];
 	/** The number of rows by dimension and value. */
 	#values = new Map(Object.keys(DIMENSIONS).map((name) => [name, new Map()]));
-	accepted = 0;
 	uncompared = 0;
 
-	constructor({ threshold }) {
-		this.#threshold = threshold;
-	}
-
 	add({ dimensions, score, similarity }) {
-		this.#scores.push(score);
-		if (score >= this.#threshold) this.accepted += 1;
+		this.scores.push(score);
 		if (similarity === null) this.uncompared += 1;
 		for (const [name, values] of this.#values) {
 			const value = dimensions[name].toFixed(2);
@@ -38,30 +31,28 @@ class Statistics {
 		}
 	}
 
-	get scored() {
-		return this.#scores.length;
-	}
-
-	/** The accepted share. */
-	get share() {
-		return this.scored === 0 ? 0 : this.accepted / this.scored;
+	/** The number of scores from a threshold on, and their share. */
+	acceptedBy(threshold) {
+		const accepted = this.scores.filter((score) => score >= threshold).length;
+		return { accepted, share: this.scores.length === 0 ? 0 : accepted / this.scores.length };
 	}
 
 	/** Such as `median 0.402, 90th percentile 0.587, maximum 0.613`. */
 	get text() {
-		const sorted = Float64Array.from(this.#scores).sort();
+		const sorted = Float64Array.from(this.scores).sort();
 		const at = (share) => sorted[Math.ceil(share * sorted.length) - 1].toFixed(3);
 		return `median ${at(0.5)}, 90th percentile ${at(0.9)}, maximum ${at(1)}`;
 	}
 
 	/** The dimensions that hardly affect the order, such as `outcome is 0.80 in all 46 runs`. */
 	get alike() {
-		if (this.scored < FEW) return [];
+		if (this.scores.length < FEW) return [];
 		return [...this.#values].flatMap(([name, values]) => {
 			const [value, n] = [...values].reduce((most, each) => (each[1] > most[1] ? each : most));
-			if (n < ALIKE * this.scored) return [];
-			const where = n === this.scored ? `all ${n} runs` : `${n} of ${this.scored} runs`;
-			return `${DIMENSIONS[name]} is ${value} in ${where}`;
+			if (n < ALIKE * this.scores.length) return [];
+			const where =
+				n === this.scores.length ? `all ${n} runs` : `${n} of ${this.scores.length} runs`;
+			return `${DIMENSIONS[name].title} is ${value} in ${where}`;
 		});
 	}
 }
@@ -69,11 +60,13 @@ class Statistics {
 function summarise(run, statistics, remarks, ms) {
 	const { threshold } = run.options;
 	const { isText } = run.output;
-	const { alike, scored, uncompared } = statistics;
+	const { alike, uncompared } = statistics;
+	const scored = remarks.traces;
 	const scores = scored > 0 ? `: ${statistics.text}` : "";
 	run.note(`${style("bold", count(scored, "trace"))} in ${duration(ms)}${scores}`);
-	const accepted = `${statistics.accepted} of ${scored} (${percent(statistics.share)})`;
-	if (threshold !== undefined && scored > 0) run.note(`${accepted} score ${threshold} or more`);
+	const { accepted, share } = statistics.acceptedBy(threshold);
+	if (threshold !== undefined && scored > 0)
+		run.note(`${accepted} of ${scored} (${percent(share)}) score ${threshold} or more`);
 	remarks.noteAssumed();
 	if (isText && scored > 0) run.note(style("dim", LEGEND));
 	// Only a table has asterisks to explain.
@@ -96,7 +89,7 @@ module.exports = async function score(args, options) {
 	const { profiles, save, scorer } = await openSession(options, { saved: true });
 	const began = performance.now();
 	const lineOf = rowTable(output, options);
-	const statistics = new Statistics(options);
+	const statistics = new Statistics();
 	/** With `--top`, the candidates for the highest rows. */
 	let highest = [];
 	const take = async (row) => {
@@ -108,7 +101,7 @@ module.exports = async function score(args, options) {
 	};
 	const rows = evaluate(scorer, run);
 	const isNeeded = minShare !== undefined || events !== undefined || memory !== undefined;
-	const isShown = top === undefined ? undefined : true;
+	const isShown = top !== undefined || !output.isTerminal;
 	const remarks = await run.each(rows, take, { isNeeded, isShown });
 	for (const row of highestOf(highest, top)) await show(output, row, lineOf);
 	await run.commit();
@@ -121,9 +114,9 @@ module.exports = async function score(args, options) {
 		remarks.warnOfNames(profiles);
 		remarks.warnOfLosses("not scored");
 	}
-	const { scored, share } = statistics;
-	if (run.isInterrupted)
-		say(`interrupted after ${count(scored, "trace")}${memory ? `; ${memory} has them` : ""}`);
+	const kept = memory ? `; ${memory} has them` : "";
+	if (run.isInterrupted) say(`interrupted after ${count(remarks.traces, "trace")}${kept}`);
+	const { share } = statistics.acceptedBy(threshold);
 	return run.exitCode(
 		minShare === undefined || share >= minShare,
 		`${percent(share)} of the traces score ${threshold} or more, --min-share is ${percent(minShare)}`,
