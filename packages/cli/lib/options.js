@@ -105,9 +105,8 @@ OPTIONS.dryRun.conflicts("output");
 OPTIONS.targetShare.conflicts(["targetPrecision", "threshold"]);
 OPTIONS.targetPrecision.conflicts("threshold");
 
-const CALIBRATING =
-	`targetShare targetPrecision threshold labels fit html rows first level replicates
-	seed`.split(/\s+/);
+const CALIBRATING = `targetShare targetPrecision threshold labels fit html rows first level
+	replicates seed`.split(/\s+/);
 const GATING = ["threshold", "minShare", "top", "decide"];
 const READING = ["from", "assumeSuccess", "domain", "errors"];
 const SHOWING = ["from", "assumeSuccessOrTrue", "domain", "errors"];

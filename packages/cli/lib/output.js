@@ -8,6 +8,10 @@ const { shown } = require("./terminal.js");
 /** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
 const CLOSED = ["EOF", "EPIPE"];
 
+function fail(what, cause) {
+	throw new Error(`cannot write ${what}: ${cause.message}`, { cause });
+}
+
 /** Standard output. A reader that has closed the pipe, as `head` does, is not an error. */
 class Output {
 	#stream;
@@ -59,10 +63,7 @@ class Output {
 	}
 
 	#check() {
-		if (this.#error && !this.isClosed)
-			throw new Error(`cannot write to standard output: ${this.#error.message}`, {
-				cause: this.#error,
-			});
+		if (this.#error && !this.isClosed) fail("to standard output", this.#error);
 	}
 }
 
@@ -88,9 +89,7 @@ async function openFile(path, mode = 0o666) {
 		throw cannot("write", path, error);
 	}
 	atEnd(() => target.discard());
-	const failed = (cause) => {
-		throw new Error(`cannot write ${path}: ${cause.message}`, { cause });
-	};
+	const failed = (error) => fail(path, error);
 	return {
 		isClosed: false,
 		isTerminal: false,

@@ -39,10 +39,9 @@ const PLACES = [
 
 /** Quotes a folder for a shell. */
 function typed(folder) {
-	const isWindows = platform === "win32";
-	if (/[^\w./\\:~-]/.test(folder)) return isWindows ? `"${folder}"` : `'${folder}'`;
-	const isAtHome = !isWindows && folder.startsWith(`${home}/`);
-	return isAtHome ? `~${folder.slice(home.length)}` : folder;
+	if (/[^\w./\\:~-]/.test(folder)) return platform === "win32" ? `"${folder}"` : `'${folder}'`;
+	// Not on Windows, whose folders have backslashes.
+	return folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder;
 }
 
 /** Lists the logs on this machine, with the commands that score them. */

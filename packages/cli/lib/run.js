@@ -3,13 +3,12 @@ const { constants } = require("node:os");
 const { scoreWith } = require("@knowledgepulse/scoring");
 const { Exit, InputError } = require("./exit.js");
 const { Output } = require("./output.js");
-const { isInFolder, sourcesInOrder } = require("./sources.js");
+const { inOrder, isInFolder, sourcesOf } = require("./sources.js");
 const { count, hint, percent, say, showProgress, style, tally, warn } = require("./terminal.js");
 
 /** The reasons for skipping a whole run. */
-const LOST =
-	`late malformed no_objective no_samples no_steps success_unknown too_large unknown_record
-	unsupported_version`.split(/\s+/);
+const LOST = `late malformed no_objective no_samples no_steps success_unknown too_large
+	unknown_record unsupported_version`.split(/\s+/);
 
 /** The share from which nearly all texts count as cut. */
 const MOSTLY = 0.95;
@@ -135,7 +134,7 @@ class Run extends AbortController {
 	/** Opens the output, and before it the sources in `args`, if given. */
 	static async open(options, args = undefined) {
 		const run = new Run(options);
-		run.sources = args && (await sourcesInOrder(args, run));
+		run.sources = args && (await inOrder(await sourcesOf(args), run));
 		run.output = await Output.open(options);
 		return run;
 	}
@@ -150,24 +149,17 @@ class Run extends AbortController {
 		if (!this.options.quiet) say(text);
 	}
 
-	/** Shows an error of an item, or writes it as a line of NDJSON. */
-	async #showError(error) {
-		if (this.output.isText) return sayError(error);
-		const { code, source, line, path, message } = error;
-		await this.output.write(
-			`${JSON.stringify({ error: { code, source, line, path, message } })}\n`,
-		);
-	}
-
 	/**
 	 * Calls `take` with each item of the sources until it returns false, or until the reader of the output has closed
-	 * it, unless all are needed (`isNeeded`). Calls `onError` for errors that `--errors` asks for. Shows progress if
-	 * `isShown`.
+	 * it, unless all are needed (`isNeeded`). Errors that `--errors` asks for are passed to `onError`, or by default
+	 * shown beside tables, or written as NDJSON. Shows progress if `isShown`.
 	 * @throws {InputError} if there are neither traces nor errors.
 	 */
 	async each(items, take, { isNeeded, isShown = !this.output.isTerminal, onError } = {}) {
 		const { options, output, sources } = this;
-		const show = onError ?? ((error) => this.#showError(error));
+		const write = ({ code, source, line, path, message }) =>
+			output.write(`${JSON.stringify({ error: { code, source, line, path, message } })}\n`);
+		const show = onError ?? (output.isText ? sayError : write);
 		const size = sources.reduce((total, source) => total + (source.size ?? Number.NaN), 0);
 		const isPassedOver = isInFolder(sources);
 		const remarks = new Remarks(options, items);

@@ -68,14 +68,11 @@ function sqliteOf(url) {
 }
 
 function postgresOf(url) {
-	let address;
-	try {
-		address = new URL(url);
-	} catch {
+	if (!URL.canParse(url))
 		throw storeError(
 			"expected postgres://USER:PASSWORD@HOST/DATABASE, with special characters as %XX, found an invalid URL",
 		);
-	}
+	const address = new URL(url);
 	const options = parametersOf(address.searchParams, POSTGRES);
 	address.searchParams.delete("namespace");
 	const { PostgresStore } = load("postgres", "pg");

@@ -175,7 +175,4 @@ async function inOrder(sources, run) {
 	return [...times.keys()].sort((a, b) => times.get(a) - times.get(b));
 }
 
-/** Returns the sources in the arguments, sorted. */
-const sourcesInOrder = async (args, run) => inOrder(await sourcesOf(args), run);
-
-module.exports = { inOrder, isInFolder, slashed, sourcesInOrder, sourcesOf };
+module.exports = { inOrder, isInFolder, slashed, sourcesOf };
