@@ -34,8 +34,8 @@ const READING = new Set(["access", "lstat", "open", "read", "scandir", "stat"]);
 const REASONS = { ENOENT: "there is no such file or folder", EACCES: "permission denied" };
 
 /** The error for a file that cannot be read or written. */
-const cannot = (read, path, { code, message }) =>
-	new InputError(`cannot ${read} ${path}: ${REASONS[code] ?? message}`);
+const cannot = (action, path, { code, message }) =>
+	new InputError(`cannot ${action} ${path}: ${REASONS[code] ?? message}`);
 
 function exitCodeOf(error) {
 	if (error instanceof InputError) return Exit.INPUT;

@@ -37,7 +37,8 @@ function programOf() {
 		.showHelpAfterError("(kp-score --help shows the commands)")
 		.addHelpText("after", HELP);
 	for (const [name, defined] of Object.entries(COMMANDS)) {
-		const command = program.command(`${name} ${defined.args}`).description(defined.help);
+		const { args = "<sources...>" } = defined;
+		const command = program.command(`${name} ${args}`).description(defined.help);
 		for (const key of defined.options) command.addOption(OPTIONS[key]);
 		const lines = defined.examples.map((line) => `  $ kp-score ${name} ${line}`);
 		command.addHelpText("after", () => `${defined.more ?? ""}\nExamples:\n${lines.join("\n")}`);

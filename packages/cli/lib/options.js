@@ -126,10 +126,9 @@ const SCORING_EXAMPLES = [
 	'runs.jsonl --store "sqlite:novelty.db?namespace=support"',
 ];
 
-/** Every command by its name; `more` is text between the options and the examples. */
+/** Every command by its name; `more` is text between the options and the examples. By default it takes sources. */
 const COMMANDS = {
 	score: {
-		args: "<sources...>",
 		help: "Scores the runs in logs, in the order of the time of the first run of each source.",
 		options: [...GATING, ...SHOWING, ...SCORING, "group", "emitOtel", ...WRITING],
 		examples: [
@@ -146,7 +145,6 @@ const COMMANDS = {
 		],
 	},
 	explain: {
-		args: "<sources...>",
 		help: "Shows how scores come about. Earlier runs are scored too.",
 		options: ["id", ...SHOWING, ...SCORING, ...WRITING],
 		examples: [
@@ -158,7 +156,6 @@ const COMMANDS = {
 		],
 	},
 	import: {
-		args: "<sources...>",
 		help: "Writes the runs in logs as traces, one a line.",
 		options: ["dryRun", ...READING, ...WRITING],
 		get more() {
@@ -190,7 +187,6 @@ memory unless one is given. Pairs have the same id; runs without one are paired 
 		],
 	},
 	calibrate: {
-		args: "<sources...>",
 		help: "Shows what a threshold would do, chooses one, and fits weights to labels.",
 		options: [...CALIBRATING, "group", ...READING, ...SCORING, ...WRITING],
 		more: `

@@ -19,6 +19,7 @@ class Output {
 
 	constructor(stream = process.stdout, { json = false } = {}) {
 		this.#stream = stream;
+		this.isTerminal = stream.isTTY === true;
 		/** Whether tables are written, for people. */
 		this.isText = this.isTerminal && !json;
 		stream.on("error", (error) => {
@@ -35,10 +36,6 @@ class Output {
 	/** Whether the reader has closed the pipe. */
 	get isClosed() {
 		return CLOSED.includes(this.#error?.code);
-	}
-
-	get isTerminal() {
-		return this.#stream.isTTY === true;
 	}
 
 	/** The width of the terminal in columns; 100 if unknown. */

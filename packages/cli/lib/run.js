@@ -118,9 +118,10 @@ class Remarks {
 /** A run of a command. The first Ctrl-C aborts it, which ends reading; a second one ends the process. */
 class Run extends AbortController {
 	#errors = 0;
-	#interrupted;
+	/** The signal by which the user has interrupted the run. */
+	interrupted;
 	#onSignal = (name) => {
-		this.#interrupted = name;
+		this.interrupted = name;
 		process.off("SIGINT", this.#onSignal).off("SIGTERM", this.#onSignal);
 		this.abort();
 	};
@@ -137,11 +138,6 @@ class Run extends AbortController {
 		run.sources = args && (await inOrder(await sourcesOf(args), run));
 		run.output = await Output.open(options);
 		return run;
-	}
-
-	/** Whether the user has interrupted the run. */
-	get isInterrupted() {
-		return this.#interrupted !== undefined;
 	}
 
 	/** Writes a note to standard error, unless `--quiet` is set. */
@@ -205,13 +201,10 @@ class Run extends AbortController {
 		if (output !== undefined) this.note(`written to ${output}`);
 	}
 
-	/**
-	 * Returns the exit code; errors take precedence over a requested limit that is not met. `text` says what was found
-	 * and what was asked for.
-	 */
+	/** Returns the exit code. Errors take precedence over a limit that is not met, about which `text` informs. */
 	exitCode(isMet = true, text = undefined) {
 		if (!isMet) say(`${style("red", "gate not met:")} ${text}`);
-		if (this.isInterrupted) return Exit.SIGNAL + constants.signals[this.#interrupted];
+		if (this.interrupted) return Exit.SIGNAL + constants.signals[this.interrupted];
 		if (this.#errors > 0) return Exit.INPUT;
 		return isMet ? Exit.OK : Exit.GATE;
 	}

@@ -18,8 +18,6 @@ async function profilesOf(path) {
 	}
 }
 
-const SQLITE = ["namespace", "create"];
-
 const POSTGRES = `namespace application_name client_encoding host options password port ssl sslcert
 	sslkey sslmode sslnegotiation sslrootcert statement_timeout uselibpqcompat user`.split(/\s+/);
 
@@ -59,7 +57,7 @@ function fileOf(path, windows = process.platform === "win32") {
 function sqliteOf(url) {
 	const [, place, query] = /^sqlite:([^?]*)\??(.*)$/is.exec(url);
 	const parameters = new URLSearchParams(query);
-	const options = parametersOf(parameters, SQLITE);
+	const options = parametersOf(parameters, ["namespace", "create"]);
 	const path = fileOf(place);
 	if (parameters.get("create") !== "1" && !existsSync(path))
 		throw storeError(`there is no file ${path}; create=1 after the ? creates it`);
@@ -116,10 +114,7 @@ async function scorerOf(options, { profiles, saved, store }) {
 	});
 }
 
-/**
- * Opens the memory, if there is one, and loads the model. Unless `saved` is set, traces are added to a copy of
- * the memory.
- */
+/** Opens the memory, if there is one, and loads the model. Traces are added to a copy, unless `saved` is set. */
 async function openSession(options, { saved = false } = {}) {
 	const { memory, store: url = memory === undefined && process.env.KP_SCORE_STORE } = options;
 	const store = storeOf(url);

@@ -59,9 +59,6 @@ function label(rows, labels) {
 	if (unused.size > 0) warn(`${count(unused.size, "label")} without a run`);
 }
 
-/** The command as it was typed, without passwords and the folders of Node.js and the script. */
-const commandLine = () => ["kp-score", ...process.argv.slice(2).map(masked)].join(" ");
-
 /** The target of a calibration; undefined without one. */
 function targetOf({ targetShare, targetPrecision, threshold }) {
 	const targets = { share: targetShare, precision: targetPrecision, threshold };
@@ -78,7 +75,7 @@ module.exports = async function calibration([args], options) {
 	const profiles = await profilesOf(options.profiles);
 	const rows = [];
 	await eachRow(args, run, (row) => rows.push(row));
-	if (labels && !run.isInterrupted) label(rows, labels);
+	if (labels && !run.interrupted) label(rows, labels);
 	for (const row of rows) await rowsFile?.write(`${JSON.stringify(row)}\n`);
 	await rowsFile?.commit();
 	const { signal } = run;
@@ -87,13 +84,14 @@ module.exports = async function calibration([args], options) {
 	const calibration = await calibrate(rows, asked).catch((error) => {
 		if (error !== signal.reason) throw error;
 	});
-	if (run.isInterrupted) {
+	if (run.interrupted) {
 		say(`interrupted after ${count(rows.length, "run")}: nothing was calibrated`);
 		return run.exitCode();
 	}
 	if (htmlFile) {
-		const made = new Date().toISOString();
-		const settings = { command: commandLine(), made, "kp-score": version };
+		// As it was typed, without passwords and the folders of Node.js and the script.
+		const command = ["kp-score", ...process.argv.slice(2).map(masked)].join(" ");
+		const settings = { command, made: new Date().toISOString(), "kp-score": version };
 		await htmlFile.write(await calibrationReport(calibration, rows, { settings }));
 		await htmlFile.commit();
 	}

@@ -80,7 +80,7 @@ module.exports = async function compare([before, after], options) {
 	const { output } = run;
 	const old = await sideOf(before, run);
 	const now = await sideOf(after, run);
-	if (run.isInterrupted) {
+	if (run.interrupted) {
 		say("interrupted before all was read: nothing was compared");
 		return run.exitCode();
 	}

@@ -45,25 +45,21 @@ module.exports = async function explain([args], options) {
 	const hints = new Set();
 	const take = async ({ trace, provenance, report }, stopProgress) => {
 		if (wanted === undefined || wanted.take(trace.id ?? "")) {
-			const { source, successFrom, confidenceFrom } = provenance;
-			const { id = null, task } = trace;
 			if (report.hint !== null) hints.add(report.hint);
 			if (output.isTerminal) stopProgress();
+			const { source, successFrom, confidenceFrom } = provenance;
+			const { id = null, task } = trace;
+			const row = { source, id, objective: task.objective, successFrom, confidenceFrom, report };
 			const nearest = objectives.get(report.novelty.nearest);
-			await show(
-				output,
-				{ source, id, objective: task.objective, successFrom, confidenceFrom, report },
-				() => accountOf({ trace, provenance, report, nearest }, output),
-			);
+			await show(output, row, () => accountOf({ trace, provenance, report, nearest }, output));
 		}
 		keep(objectives, trace);
 		return wanted?.open.size !== 0;
 	};
 	const explained = callWithAll((trace) => scorer.explainValue(trace), run);
-	const shown = wanted && { isShown: true, onError: sayError };
-	const remarks = await run.each(explained, take, shown);
+	const remarks = await run.each(explained, take, wanted && { isShown: true, onError: sayError });
 	const { traces } = remarks;
-	if (run.isInterrupted) say(`interrupted after ${traces} traces`);
+	if (run.interrupted) say(`interrupted after ${traces} traces`);
 	else if (wanted?.missing.size > 0)
 		throw new InputError(`no trace with the id ${[...wanted.missing].join(", ")} among ${traces}`);
 	await run.commit();

@@ -41,6 +41,6 @@ module.exports = async function importing([args], given) {
 		remarks.warnOfLosses("left out", dryRun ? 0 : remarks.errors);
 		remarks.warnOfDomain();
 	}
-	if (run.isInterrupted) say(`interrupted after ${traces}`);
+	if (run.interrupted) say(`interrupted after ${traces}`);
 	return run.exitCode();
 };

@@ -99,10 +99,9 @@ module.exports = async function score(args, options) {
 		highest.push(row);
 		if (highest.length >= 2 * top) highest = highestOf(highest, top);
 	};
-	const rows = evaluate(scorer, run);
 	const isNeeded = minShare !== undefined || events !== undefined || memory !== undefined;
 	const isShown = top !== undefined || !output.isTerminal;
-	const remarks = await run.each(rows, take, { isNeeded, isShown });
+	const remarks = await run.each(evaluate(scorer, run), take, { isNeeded, isShown });
 	for (const row of highestOf(highest, top)) await show(output, row, lineOf);
 	await run.commit();
 	await events?.commit();
@@ -115,7 +114,7 @@ module.exports = async function score(args, options) {
 		remarks.warnOfLosses("not scored");
 	}
 	const kept = memory ? `; ${memory} has them` : "";
-	if (run.isInterrupted) say(`interrupted after ${count(remarks.traces, "trace")}${kept}`);
+	if (run.interrupted) say(`interrupted after ${count(remarks.traces, "trace")}${kept}`);
 	const { share } = statistics.acceptedBy(threshold);
 	return run.exitCode(
 		minShare === undefined || share >= minShare,
