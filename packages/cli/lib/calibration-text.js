@@ -13,91 +13,66 @@ const between = (interval, show = (value) => value.toFixed(3)) =>
 
 const estimated = ({ value, interval }) => `${value.toFixed(3)}${between(interval)}`;
 
-/** Lines of cells; the first column is flush left. */
-function table(head, rows) {
-	const all = [head, ...rows];
-	const widths = head.map((_, column) => Math.max(...all.map((row) => row[column].length)));
-	const lines = all.map((row) =>
-		row
-			.map((cell, column) =>
-				column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]),
-			)
-			.join("  "),
-	);
-	return [style("dim", lines[0]), ...lines.slice(1)];
+const percentOf = (share, interval) => `${percent(share)}${between(interval, percent)}`;
+
+/** Lines of cells; the first row is the head, the first column flush left. */
+function table(rows) {
+	const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+	const pad = (cell, at) => (at === 0 ? cell.padEnd(widths[at]) : cell.padStart(widths[at]));
+	const [head, ...lines] = rows.map((row) => row.map(pad).join("  "));
+	return [style("dim", head), ...lines].join("\n");
 }
 
 function domainTables({ domains, overall }) {
-	const summaries = domains.map(({ domain, summary }) => [domain, summary]);
-	if (domains.length > 1) summaries.push(["all", overall]);
-	const { percentiles } = overall.score;
-	return [
-		...table(
-			["scores", "runs", ...percentiles.map(({ percent: p }) => `${p} %`)],
-			summaries.map(([name, { n, score }]) => [
-				fit(name, 24),
-				String(n),
-				...score.percentiles.map(({ value }) => value.toFixed(3)),
-			]),
-		),
-		"",
-		...table(
-			[
-				"accepted by",
-				...overall.accepted.map(({ threshold }) => Number(threshold.toFixed(4)).toString()),
-			],
-			summaries.map(([name, { accepted }]) => [
-				fit(name, 24),
-				...accepted.map(({ share }) => percent(share)),
-			]),
-		),
-		...domains.flatMap(({ domain, summary }) => notesOf(domain, summary)),
-	];
+	const all = domains.length > 1 ? [...domains, { domain: "all", summary: overall }] : domains;
+	const percents = overall.score.percentiles.map((each) => `${each.percent} %`);
+	const thresholds = overall.accepted.map((each) => String(Number(each.threshold.toFixed(4))));
+	const scores = [["scores", "runs", ...percents]];
+	const shares = [["accepted by", ...thresholds]];
+	for (const { domain, summary } of all) {
+		const name = fit(domain, 24);
+		const percentiles = summary.score.percentiles.map(({ value }) => value.toFixed(3));
+		scores.push([name, String(summary.n), ...percentiles]);
+		shares.push([name, ...summary.accepted.map(({ share }) => percent(share))]);
+	}
+	return [table(scores), [table(shares), ...domains.flatMap(notesOf)].join("\n")];
 }
 
 /** Formats the limitations of the scores of a domain. */
-function notesOf(domain, { cutShare, constantDimensions }) {
-	const notes = [];
-	if (constantDimensions.length > 0)
-		notes.push(`${fit(domain, 20)}: ${constantDimensions.join(" and ")} the same in all runs`);
-	if (cutShare > 0)
-		notes.push(
-			`${fit(domain, 20)}: the model saw only the beginning of ${percent(cutShare)} of the texts`,
-		);
-	return notes;
+function notesOf({ domain, summary: { cutShare, constantDimensions } }) {
+	const name = fit(domain, 20);
+	return [
+		constantDimensions.length > 0 &&
+			`${name}: ${constantDimensions.join(" and ")} the same in all runs`,
+		cutShare > 0 &&
+			`${name}: the model saw only the beginning of ${percent(cutShare)} of the texts`,
+	].filter(Boolean);
 }
 
-function thresholdLines({ threshold, options }) {
-	if (!threshold) return [];
+function thresholdText({ threshold, options }) {
 	const { value, interval, share, accepted, precision } = threshold;
-	if (value === null)
-		return [
-			"",
-			`${style("bold", "no threshold")} reaches a precision of ${percent(options.target.precision)}${precision ? `: at best, of those from ${precision.threshold.toFixed(4)} on ${percent(precision.precision)}${between(precision.interval, percent)} are labelled positive` : ""}`,
-		];
-	const lines = [
-		`${style("bold", `threshold ${value}`)}${between(interval)} accepts ${accepted}, ${percent(share.value)}${between(share.interval, percent)}`,
-	];
+	const found = precision && percentOf(precision.precision, precision.interval);
+	if (value === null) {
+		const target = percent(options.target.precision);
+		const head = `${style("bold", "no threshold")} reaches a precision of ${target}`;
+		if (!precision) return head;
+		return `${head}: at best, of those from ${precision.threshold.toFixed(4)} on ${found} are labelled positive`;
+	}
+	const head = `${style("bold", `threshold ${value}`)}${between(interval)}`;
+	const lines = [`${head} accepts ${accepted}, ${percentOf(share.value, share.interval)}`];
 	if (precision)
 		lines.push(
-			`  ${percent(precision.precision)}${between(precision.interval, percent)} of them are labelled positive, ${percent(precision.recall)} of all positive ones`,
+			`  ${found} of them are labelled positive, ${percent(precision.recall)} of all positive ones`,
 		);
 	if (options.target.precision !== undefined)
 		lines.push("  chosen and measured on the same runs: on new ones, precision can be lower");
-	return ["", ...lines];
+	return lines.join("\n");
 }
 
-function labelLines({ labels }) {
-	if (!labels) return [];
-	const { auc, positives, negatives, leakage } = labels;
-	const lines = [
-		`${count(positives, "positive label")}, ${negatives} negative: AUC ${estimated(auc)}`,
-	];
-	if (leakage.aucWithoutOutcome)
-		lines.push(
-			`  without success, which the score contains: AUC ${estimated(leakage.aucWithoutOutcome)}`,
-		);
-	return ["", ...lines];
+function labelText({ auc, positives, negatives, leakage }) {
+	const head = `${count(positives, "positive label")}, ${negatives} negative: AUC ${estimated(auc)}`;
+	if (!leakage.aucWithoutOutcome) return head;
+	return `${head}\n  without success, which the score contains: AUC ${estimated(leakage.aucWithoutOutcome)}`;
 }
 
 const weightsOf = (weights) =>
@@ -105,44 +80,35 @@ const weightsOf = (weights) =>
 		.map(([name, value]) => `${name} ${value.toFixed(2)}`)
 		.join(", ");
 
-function fitLines({ fits }) {
-	return fits.flatMap(({ profile, current, result, withoutOutcome }) => {
-		const head = `${style("bold", fit(profile, 40))}: ${VERDICTS[result.outcome]}`;
-		if (result.outcome === "refused")
-			return ["", `${head}: expected ${result.expected}, found ${result.found}`];
-		return [
-			"",
-			head,
-			`  current  ${weightsOf(current)}${withoutOutcome ? " (normalised without the outcome)" : ""}`,
-			`           AUC ${result.currentAuc.toFixed(3)}`,
-			`  fitted   ${weightsOf(result.weights)}`,
-			`           cross-validated AUC ${estimated(result.heldOutAuc)}, better by ${estimated(result.improvement)}`,
-		];
-	});
-}
-
-/** The better profiles, to paste into `new Scorer({ profiles })`. */
-function profileLines({ fits }) {
-	const better = fits.filter(({ recommended }) => recommended !== null);
-	if (better.length === 0) return [];
-	const profiles = Object.fromEntries(
-		better.map(({ profile, recommended }) => [profile, recommended]),
-	);
-	return ["", JSON.stringify({ profiles }, null, 2)];
+function fitText({ profile, current, result, withoutOutcome }) {
+	const head = `${style("bold", fit(profile, 40))}: ${VERDICTS[result.outcome]}`;
+	if (result.outcome === "refused")
+		return `${head}: expected ${result.expected}, found ${result.found}`;
+	return `${head}
+  current  ${weightsOf(current)}${withoutOutcome ? " (normalised without the outcome)" : ""}
+           AUC ${result.currentAuc.toFixed(3)}
+  fitted   ${weightsOf(result.weights)}
+           cross-validated AUC ${estimated(result.heldOutAuc)}, better by ${estimated(result.improvement)}`;
 }
 
 function calibrationText(calibration) {
-	const { rows } = calibration;
+	const { rows, threshold, labels, fits } = calibration;
+	const groups = rows.ungrouped < rows.used ? ` in ${count(rows.groups, "group")}` : "";
 	const excluded = rows.total - rows.used;
-	return `${[
-		`${count(rows.used, "run")}${rows.ungrouped < rows.used ? ` in ${count(rows.groups, "group")}` : ""}${excluded > 0 ? `; ${excluded} excluded: ${rows.first} first ones, ${rows.uncompared} compared with nothing` : ""}`,
-		"",
+	const causes = `${rows.first} first ones, ${rows.uncompared} compared with nothing`;
+	const without = excluded > 0 ? `; ${excluded} excluded: ${causes}` : "";
+	const better = fits.filter(({ recommended }) => recommended !== null);
+	// To paste into `new Scorer({ profiles })`.
+	const profiles = Object.fromEntries(better.map((each) => [each.profile, each.recommended]));
+	const parts = [
+		`${count(rows.used, "run")}${groups}${without}`,
 		...domainTables(calibration),
-		...thresholdLines(calibration),
-		...labelLines(calibration),
-		...fitLines(calibration),
-		...profileLines(calibration),
-	].join("\n")}\n`;
+		threshold && thresholdText(calibration),
+		labels && labelText(labels),
+		...fits.map(fitText),
+		better.length > 0 && JSON.stringify({ profiles }, null, 2),
+	];
+	return `${parts.filter(Boolean).join("\n\n")}\n`;
 }
 
 module.exports = { calibrationText };

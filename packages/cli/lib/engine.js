@@ -1,4 +1,4 @@
-/** Imports and scores the sources of commands. */
+/** Imports and scores sources. `run` is a `Run`, or its options and signal. */
 const { inOrder } = require("@knowledgepulse/scoring/internal/batch");
 const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
 const logs = require("@knowledgepulse/scoring/logs");
@@ -11,26 +11,29 @@ function inputOf({ name, path, bytes }) {
 	return /^\s*[[{]/.test(path) ? `./${path}` : path;
 }
 
-/** By default errors are allowed in files of a folder, but not in named files. */
-const errorsOf = (sources, errors) =>
-	errors ?? (sources.some(({ isFound }) => isFound) ? "collect" : "reject");
+const ASSUMED = { true: true, false: false, skip: "skip" };
 
-/** Imports sources until `stop` is aborted; see `importTraces`. */
-const importTraces = (sources, { stop, errors, ...others }) => {
-	const options = { ...others, signal: stop, errors: errorsOf(sources, errors) };
-	return logs.importTraces(sources.map(inputOf), options);
-};
+/** The options of an import. By default errors are allowed in files of a folder, but not in named files. */
+const importOptions = (sources, { from, assumeSuccess, domain, errors }) => ({
+	assumeSuccess: ASSUMED[assumeSuccess],
+	domain,
+	errors: errors ?? (sources.some(({ isFound }) => isFound) ? "collect" : "reject"),
+	format: from,
+});
+
+/** Imports sources until the signal is aborted; see `importTraces`. */
+const importTraces = (sources, { options, signal }) =>
+	logs.importTraces(sources.map(inputOf), { ...importOptions(sources, options), signal });
 
 /**
  * Yields `{ trace, provenance, report }` for all traces in order, where `report` is the result of `call`, a
  * method of a scorer; with `errors: "collect"`, `{ error }` without delay, unlike `explainValues`, which takes
- * only traces. After `stop` is aborted, nothing more is read, and pending results are still yielded.
+ * only traces. After an abort, nothing more is read, and pending results are still yielded.
  */
-function callWithAll(call, sources, options) {
-	const imported = importTraces(sources, options);
+function callWithAll(call, { sources, options, signal }) {
+	const imported = importTraces(sources, { options, signal });
 	// A failure is an item, so that it comes after the results of earlier traces.
-	const failed = (error) =>
-		options.stop.aborted ? { done: true } : { value: { failure: { error } } };
+	const failed = (error) => (signal.aborted ? { done: true } : { value: { failure: { error } } });
 	const items = {
 		[Symbol.asyncIterator]: () => items,
 		return: () => imported.return(),
@@ -43,27 +46,25 @@ function callWithAll(call, sources, options) {
 	return Object.defineProperty(inOrder(called, items), "report", { get: () => imported.report });
 }
 
-/** A row of `evaluateLogs`; without `--group`, sessions of Claude Code are grouped by project. */
-function rowOf(line, group) {
-	const row = JSON.parse(line);
-	if (group === undefined && row.source) row.group = projectOf(row.source.name);
-	return row;
-}
-
 /**
- * Yields the rows of all traces in order, or `{ error }` with `errors: "collect"`; see `evaluateLogs`. After
- * `stop` is aborted, nothing more is read, and unscored traces do not enter the memory.
+ * Yields the rows of all traces in order, or `{ error }` with `errors: "collect"`; see `evaluateLogs`. Without
+ * `--group`, sessions of Claude Code are grouped by project. After an abort, nothing more is read, and unscored
+ * traces do not enter the memory.
  */
-function evaluate(scorer, sources, { stop, errors, ...others }) {
-	const options = { ...others, errors: errorsOf(sources, errors) };
-	const evaluation = scorer.evaluateLogs(sources.map(inputOf), options);
-	onAbort(stop, () => evaluation.return().catch(() => {}));
+function evaluate(scorer, { sources, options, signal }) {
+	const { group } = options;
+	const settings = { ...importOptions(sources, options), group };
+	const evaluation = scorer.evaluateLogs(sources.map(inputOf), settings);
+	onAbort(signal, () => evaluation.return().catch(() => {}));
 
 	// In chunks, so that finished rows are yielded when reading ends.
 	async function* rows() {
 		for await (const lines of evaluation.lines())
-			for (const line of lines.toString().split("\n"))
-				if (line !== "") yield rowOf(line, options.group);
+			for (const line of lines.toString().split("\n").slice(0, -1)) {
+				const row = JSON.parse(line);
+				if (group === undefined && row.source) row.group = projectOf(row.source.name);
+				yield row;
+			}
 	}
 	return Object.defineProperty(rows(), "report", { get: () => evaluation.report });
 }

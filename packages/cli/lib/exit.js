@@ -25,22 +25,22 @@ const OF_ENGINE = {
 	STORE_UNAVAILABLE: Exit.UNAVAILABLE,
 	INTERNAL: Exit.UNEXPECTED,
 	CLOSED: Exit.UNEXPECTED,
+	INVALID_TRACE: Exit.INPUT,
 };
 
 /** System calls that read; all others write. */
 const READING = new Set(["access", "lstat", "open", "read", "scandir", "stat"]);
 
-/** The reason why a system call failed, without the path. */
-function reasonOf({ code, message }) {
-	if (code === "ENOENT") return "there is no such file or folder";
-	return code === "EACCES" ? "permission denied" : message;
-}
+const REASONS = { ENOENT: "there is no such file or folder", EACCES: "permission denied" };
+
+/** The error for a file that cannot be read or written. */
+const cannot = (action, path, { code, message }) =>
+	new InputError(`cannot ${action} ${path}: ${REASONS[code] ?? message}`);
 
 function exitCodeOf(error) {
 	if (error instanceof InputError) return Exit.INPUT;
 	if (error.code in OF_ENGINE) return OF_ENGINE[error.code];
 	if (error.name === "ScoringError" || "source" in error) return Exit.INPUT;
-	if (error.code === "INVALID_TRACE") return Exit.INPUT;
 	return READING.has(error.syscall) ? Exit.INPUT : Exit.UNEXPECTED;
 }
 
@@ -51,4 +51,4 @@ const atEnd = (ending) => endings.unshift(ending);
 
 const end = () => Promise.all(endings.splice(0).map((ending) => ending()));
 
-module.exports = { Exit, InputError, atEnd, end, exitCodeOf, reasonOf };
+module.exports = { Exit, InputError, atEnd, cannot, end, exitCodeOf };

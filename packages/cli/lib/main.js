@@ -27,23 +27,7 @@ Examples:
   $ kp-score explain runs.jsonl --id kp:trace:42
   $ kp-score calibrate runs.jsonl --target-share 0.2 --html report.html`;
 
-/** Adds a command whose module is loaded when it runs. */
-function define(program, name, defined) {
-	const { args, help, options, examples } = defined;
-	const command = program.command(`${name} ${args}`).description(help);
-	for (const key of options) command.addOption(OPTIONS[key]);
-	const lines = examples.map((line) => `  $ kp-score ${name} ${line}`);
-	command.addHelpText("after", () => `${defined.more ?? ""}\nExamples:\n${lines.join("\n")}`);
-	command.action(async (...given) => {
-		const run = require(`./commands/${name}.js`);
-		try {
-			process.exitCode = await run(given.slice(0, -2), given.at(-2));
-		} finally {
-			await end();
-		}
-	});
-}
-
+/** The program with its commands, whose modules are loaded when they run. */
 function programOf() {
 	const program = new Command("kp-score")
 		.description("Scores the logs of agents.")
@@ -52,17 +36,29 @@ function programOf() {
 		.configureOutput({ outputError: (text) => say(text.trimEnd()) })
 		.showHelpAfterError("(kp-score --help shows the commands)")
 		.addHelpText("after", HELP);
-	for (const [name, command] of Object.entries(COMMANDS)) define(program, name, command);
+	for (const [name, defined] of Object.entries(COMMANDS)) {
+		const { args = "<sources...>" } = defined;
+		const command = program.command(`${name} ${args}`).description(defined.help);
+		for (const key of defined.options) command.addOption(OPTIONS[key]);
+		const lines = defined.examples.map((line) => `  $ kp-score ${name} ${line}`);
+		command.addHelpText("after", () => `${defined.more ?? ""}\nExamples:\n${lines.join("\n")}`);
+		command.action(async (...given) => {
+			const run = require(`./commands/${name}.js`);
+			try {
+				process.exitCode = await run(given.slice(0, -2), given.at(-2));
+			} finally {
+				await end();
+			}
+		});
+	}
 	return program;
 }
 
 /** Shows an error on standard error. Returns the exit code. */
 function report(error) {
 	const code = exitCodeOf(error);
-	const text =
-		code === Exit.UNEXPECTED && error.syscall === undefined && !error.cause
-			? (error.stack ?? String(error))
-			: error.message;
+	const isBug = code === Exit.UNEXPECTED && error.syscall === undefined && !error.cause;
+	const text = isBug ? (error.stack ?? String(error)) : error.message;
 	say(`${style("red", "error:")} ${text}`);
 	hint(error.code);
 	return code;

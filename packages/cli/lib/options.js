@@ -15,9 +15,8 @@ const number =
 	(text) => {
 		const value = text.trim() === "" ? Number.NaN : Number(text);
 		if (value >= low && value <= high && (!isWhole || Number.isInteger(value))) return value;
-		throw new InvalidArgumentError(
-			`Expected a ${isWhole ? "whole " : ""}number from ${low} to ${high}.`,
-		);
+		const kind = isWhole ? "whole number" : "number";
+		throw new InvalidArgumentError(`Expected a ${kind} from ${low} to ${high}.`);
 	};
 
 const share = number(0, 1);
@@ -26,116 +25,88 @@ const whole = number(0, Number.MAX_SAFE_INTEGER, true);
 
 const all = (value, values = []) => [...values, value];
 
-/** @param type A parser of values, or the list of values. */
-function option(flags, help, type, value) {
-	const made = new Option(flags, help).default(value);
-	if (Array.isArray(type)) return made.choices(type);
-	return type ? made.argParser(type) : made;
-}
-
-const assumeSuccess = (value) =>
-	option(
-		"--assume-success <value>",
-		"success of runs whose log does not say whether they succeeded",
-		["true", "false", "skip"],
-		value,
-	);
-
-/** Every option by its name in JavaScript. */
-const OPTIONS = {
-	threshold: option("--threshold <score>", "score from which on a run is accepted", share),
-	minShare: option(
-		"--min-share <share>",
-		"exit code 3 if a smaller share of the runs is accepted",
-		share,
-	),
-	top: option("--top <n>", "only the runs with the highest scores, the highest first", positive),
-	decide: option(
-		"--decide",
+/** The help of every option by its flags; with a parser or the list of its values, and its default, if it has them. */
+const TABLE = {
+	"--threshold <score>": ["score from which on a run is accepted", share],
+	"--min-share <share>": ["exit code 3 if a smaller share of the runs is accepted", share],
+	"--top <n>": ["only the runs with the highest scores, the highest first", positive],
+	"--decide":
 		"only decide: score a run only where that is needed, and compare with accepted runs only",
-	).conflicts(["emitOtel", "group", "top"]),
-	emitOtel: option(
-		"--emit-otel <file>",
-		"write gen_ai.evaluation.result log records, OTLP as JSON lines",
-	),
-	id: option("--id <id>", "id of a trace, or its beginning; may be repeated (default: all)", all),
-	dryRun: option("--dry-run", "show what is in the logs, and write nothing").conflicts("output"),
-	maxChange: option("--max-change <score>", "exit code 3 if a score changed by more", share),
-	limit: option("-n, --limit <pairs>", "rows of the table; NDJSON has all pairs", positive, 20),
-	targetShare: option(
-		"--target-share <share>",
-		"choose the threshold that accepts this share of the runs",
-		share,
-	).conflicts(["targetPrecision", "threshold"]),
-	targetPrecision: option(
-		"--target-precision <share>",
+	"--emit-otel <file>": "write gen_ai.evaluation.result log records, OTLP as JSON lines",
+	"--id <id>": ["id of a trace, or its beginning; may be repeated (default: all)", all],
+	"--dry-run": "show what is in the logs, and write nothing",
+	"--max-change <score>": ["exit code 3 if a score changed by more", share],
+	"-n, --limit <pairs>": ["rows of the table; NDJSON has all pairs", positive, 20],
+	"--target-share <share>": ["choose the threshold that accepts this share of the runs", share],
+	"--target-precision <share>": [
 		"choose the lowest threshold above which this share is labelled positive, by its lower confidence bound",
 		share,
-	).conflicts(["targetShare", "threshold"]),
-	labels: option("--labels <file>", "labels: CSV with the columns id and label (1 or 0)"),
-	fit: option("--fit", "fit the weights to the labels"),
-	html: option("--html <file>", "write a report as one HTML file"),
-	rows: option("--rows <file>", "write the rows, from which to calibrate again without the model"),
-	first: option(
-		"--first <n>",
+	],
+	"--labels <file>": "labels: CSV with the columns id and label (1 or 0)",
+	"--fit": "fit the weights to the labels",
+	"--html <file>": "write a report as one HTML file",
+	"--rows <file>": "write the rows, from which to calibrate again without the model",
+	"--first <n>": [
 		"runs to exclude as cold start (default: a tenth, at most 10)",
 		number(0, 1e9, true),
-	),
-	level: option("--level <level>", "confidence level of the intervals", number(0.5, 0.999), 0.95),
-	replicates: option("--replicates <n>", "bootstrap replicates", number(100, 10_000, true), 1000),
-	seed: option("--seed <n>", "seed of the bootstrap and the folds", whole, 0),
-	group: option(
-		"--group <pointer>",
+	],
+	"--level <level>": ["confidence level of the intervals", number(0.5, 0.999), 0.95],
+	"--replicates <n>": ["bootstrap replicates", number(100, 10_000, true), 1000],
+	"--seed <n>": ["seed of the bootstrap and the folds", whole, 0],
+	"--group <pointer>":
 		"JSON pointer to the group of a trace, such as its task (default: the project, of Claude Code)",
-	),
-	from: option("--from <format>", "format to read; others are skipped (default: all)", format),
-	assumeSuccess: assumeSuccess(),
-	assumeSuccessOrTrue: assumeSuccess("true"),
-	domain: option("-d, --domain <name>", "domain of imported runs (default: the format's)"),
-	errors: option(
-		"--errors <mode>",
+	"--from <format>": ["format to read; others are skipped (default: all)", format],
+	"--assume-success <value>": [
+		"success of runs whose log does not say whether they succeeded",
+		["true", "false", "skip"],
+	],
+	"-d, --domain <name>": "domain of imported runs (default: the format's)",
+	"--errors <mode>": [
 		"reject: end at the first error; collect: go on, and end with exit code 2 (default: reject, but pass over errors in files of folders)",
 		["reject", "collect"],
-	),
-	embedder: option(
-		"--embedder <mode>",
+	],
+	"--embedder <mode>": [
 		"required: fail without the model; auto, off: score with a novelty of 0.5",
 		["required", "auto", "off"],
 		"required",
-	),
-	precision: option("--precision <name>", "precision of the model (default: exact)", [
-		"exact",
-		"fast",
-	]),
-	model: option("--model <folder>", "another model (default: the built-in one)"),
-	pooling: option("--pooling <name>", "how its vectors of tokens become one (default: its own)", [
-		"mean",
-		"cls",
-		"last",
-	]),
-	longText: option(
-		"--long-text <part>",
+	],
+	"--precision <name>": ["precision of the model (default: exact)", ["exact", "fast"]],
+	"--model <folder>": "another model (default: the built-in one)",
+	"--pooling <name>": [
+		"how its vectors of tokens become one (default: its own)",
+		["mean", "cls", "last"],
+	],
+	"--long-text <part>": [
 		"window: embed what the model's window takes; whole: all (default: window)",
 		["window", "whole"],
-	),
-	memory: option(
-		"--memory <file>",
+	],
+	"--memory <file>":
 		"snapshot of the traces scored before; score writes it back, other commands only read it (with --store, score reads only what came after it)",
-	),
-	profiles: option("--profiles <file>", "weights by domain, as JSON for new Scorer()"),
-	store: option(
-		"--store <url>",
+	"--profiles <file>": "weights by domain, as JSON for new Scorer()",
+	"--store <url>":
 		"shared memory: postgres://… or sqlite:FILE, with ?namespace=NAME, and create=1 for a new file (default, without --memory: the environment variable KP_SCORE_STORE)",
-	),
-	output: option("-o, --output <file>", "file to write (default: standard output)"),
-	json: option("--json", "write NDJSON on a terminal too"),
-	quiet: option("-q, --quiet", "write no summary and no progress, but warnings and errors"),
-	progress: option("--no-progress", "show no progress"),
+	"-o, --output <file>": "file to write (default: standard output)",
+	"--json": "write NDJSON on a terminal too",
+	"-q, --quiet": "write no summary and no progress, but warnings and errors",
+	"--no-progress": "show no progress",
 };
 
-const CALIBRATING =
-	`targetShare targetPrecision threshold labels fit html rows first level replicates
-	seed`.split(/\s+/);
+function optionOf(flags) {
+	const [help, type, value] = [TABLE[flags]].flat();
+	const option = new Option(flags, help).default(value);
+	return Array.isArray(type) ? option.choices(type) : option.argParser(type);
+}
+
+/** Every option by its name in JavaScript. */
+const OPTIONS = { assumeSuccessOrTrue: optionOf("--assume-success <value>").default("true") };
+for (const option of Object.keys(TABLE).map(optionOf)) OPTIONS[option.attributeName()] = option;
+OPTIONS.decide.conflicts(["emitOtel", "group", "top"]);
+OPTIONS.dryRun.conflicts("output");
+OPTIONS.targetShare.conflicts(["targetPrecision", "threshold"]);
+OPTIONS.targetPrecision.conflicts("threshold");
+
+const CALIBRATING = `targetShare targetPrecision threshold labels fit html rows first level
+	replicates seed`.split(/\s+/);
 const GATING = ["threshold", "minShare", "top", "decide"];
 const READING = ["from", "assumeSuccess", "domain", "errors"];
 const SHOWING = ["from", "assumeSuccessOrTrue", "domain", "errors"];
@@ -155,10 +126,9 @@ const SCORING_EXAMPLES = [
 	'runs.jsonl --store "sqlite:novelty.db?namespace=support"',
 ];
 
-/** Every command by its name; `more` is text between the options and the examples. */
+/** Every command by its name; `more` is text between the options and the examples. By default it takes sources. */
 const COMMANDS = {
 	score: {
-		args: "<sources...>",
 		help: "Scores the runs in logs, in the order of the time of the first run of each source.",
 		options: [...GATING, ...SHOWING, ...SCORING, "group", "emitOtel", ...WRITING],
 		examples: [
@@ -175,7 +145,6 @@ const COMMANDS = {
 		],
 	},
 	explain: {
-		args: "<sources...>",
 		help: "Shows how scores come about. Earlier runs are scored too.",
 		options: ["id", ...SHOWING, ...SCORING, ...WRITING],
 		examples: [
@@ -187,7 +156,6 @@ const COMMANDS = {
 		],
 	},
 	import: {
-		args: "<sources...>",
 		help: "Writes the runs in logs as traces, one a line.",
 		options: ["dryRun", ...READING, ...WRITING],
 		get more() {
@@ -219,7 +187,6 @@ memory unless one is given. Pairs have the same id; runs without one are paired 
 		],
 	},
 	calibrate: {
-		args: "<sources...>",
 		help: "Shows what a threshold would do, chooses one, and fits weights to labels.",
 		options: [...CALIBRATING, "group", ...READING, ...SCORING, ...WRITING],
 		more: `

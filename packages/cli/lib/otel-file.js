@@ -1,8 +1,6 @@
 /** Scores as OpenTelemetry log records, in the format of the Collector's file exporter: OTLP as JSON lines. */
 const { version } = require("../package.json");
 
-const INFO = 9;
-
 /** The label: by threshold, else as in `@knowledgepulse/scoring-otel`. */
 function labelOf(score, threshold) {
 	if (threshold !== undefined) return score >= threshold ? "pass" : "fail";
@@ -32,7 +30,7 @@ function recordOf(row, threshold) {
 	if (row.id !== null) attributes.push(text("knowledgepulse.trace.id", row.id));
 	const record = {
 		timeUnixNano: `${Date.now()}000000`,
-		severityNumber: INFO,
+		severityNumber: 9, // INFO
 		eventName: "gen_ai.evaluation.result",
 		attributes,
 	};

@@ -2,36 +2,40 @@
 const { once } = require("node:events");
 const { open, stat } = require("node:fs/promises");
 const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
-const { InputError, atEnd, reasonOf } = require("./exit.js");
+const { atEnd, cannot } = require("./exit.js");
 const { shown } = require("./terminal.js");
 
 /** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
 const CLOSED = ["EOF", "EPIPE"];
+
+function fail(what, cause) {
+	throw new Error(`cannot write ${what}: ${cause.message}`, { cause });
+}
 
 /** Standard output. A reader that has closed the pipe, as `head` does, is not an error. */
 class Output {
 	#stream;
 	#error;
 
-	constructor(stream = process.stdout) {
+	constructor(stream = process.stdout, { json = false } = {}) {
 		this.#stream = stream;
+		this.isTerminal = stream.isTTY === true;
+		/** Whether tables are written, for people. */
+		this.isText = this.isTerminal && !json;
 		stream.on("error", (error) => {
 			this.#error ??= error;
 		});
 	}
 
-	/** Standard output, or the file with a path. */
-	static async open(path) {
-		return path === undefined ? new Output() : openFile(path);
+	/** Standard output, or the file of `--output`. */
+	static async open(options) {
+		const { output } = options;
+		return output === undefined ? new Output(process.stdout, options) : openFile(output);
 	}
 
 	/** Whether the reader has closed the pipe. */
 	get isClosed() {
 		return CLOSED.includes(this.#error?.code);
-	}
-
-	get isTerminal() {
-		return this.#stream.isTTY === true;
 	}
 
 	/** The width of the terminal in columns; 100 if unknown. */
@@ -56,10 +60,7 @@ class Output {
 	}
 
 	#check() {
-		if (this.#error && !this.isClosed)
-			throw new Error(`cannot write to standard output: ${this.#error.message}`, {
-				cause: this.#error,
-			});
+		if (this.#error && !this.isClosed) fail("to standard output", this.#error);
 	}
 }
 
@@ -82,21 +83,21 @@ async function openFile(path, mode = 0o666) {
 		const isReplaced = found === undefined || found.isFile();
 		target = isReplaced ? await openReplacement(path, mode) : await openDevice(path);
 	} catch (error) {
-		throw new InputError(`cannot write ${path}: ${reasonOf(error)}`);
+		throw cannot("write", path, error);
 	}
 	atEnd(() => target.discard());
-	const failed = (cause) => {
-		throw new Error(`cannot write ${path}: ${cause.message}`, { cause });
-	};
+	const failed = (error) => fail(path, error);
 	return {
 		isClosed: false,
 		isTerminal: false,
+		isText: false,
 		write: (data) => target.write(data).catch(failed),
 		commit: () => target.commit().catch(failed),
 	};
 }
 
-/** Whether the output is a table for people. */
-const isTable = (output, { json }) => output.isTerminal && !json;
+/** Writes a value as text or as a line of JSON. */
+const show = (output, value, textOf) =>
+	output.write(output.isText ? textOf(value, output) : `${JSON.stringify(value)}\n`);
 
-module.exports = { Output, isTable, openFile };
+module.exports = { Output, openFile, show };

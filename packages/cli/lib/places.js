@@ -15,9 +15,11 @@ const configuration =
 	env.XDG_CONFIG_HOME ||
 	join(home, ".config");
 
+const PROGRAM = env.npm_command === "exec" ? "npx @knowledgepulse/scoring-cli" : "kp-score";
+
 const inCode = join("Code", "User", "globalStorage", "saoudrizwan.claude-dev", "tasks");
 
-/** The format, folder and pattern of the logs of each agent. */
+/** The format, folder and pattern of the logs of each agent, and the command if the folder cannot be scored. */
 const PLACES = [
 	["claude-code", claude, "**/*.jsonl"],
 	["codex", join(env.CODEX_HOME || join(home, ".codex"), "sessions"), "**/*.jsonl{,.zst}"],
@@ -26,38 +28,30 @@ const PLACES = [
 	["cursor", join(home, ".cursor", "projects"), "*/agent-transcripts/**/*.jsonl"],
 	["cline", join(configuration, inCode), "*/api_conversation_history.json"],
 	["cline", join(home, ".cline", "data", "tasks"), "*/api_conversation_history.json"],
+	[
+		"opencode",
+		join(env.XDG_DATA_HOME || join(home, ".local", "share"), "opencode"),
+		["opencode.db", "storage/session/**/*.json"],
+		// It must export its sessions before they can be scored.
+		`opencode export > run.json && ${PROGRAM} score run.json`,
+	],
 ];
-
-/** OpenCode must export its sessions before they can be scored. */
-const OPENCODE = join(env.XDG_DATA_HOME || join(home, ".local", "share"), "opencode");
-
-const PROGRAM = env.npm_command === "exec" ? "npx @knowledgepulse/scoring-cli" : "kp-score";
 
 /** Quotes a folder for a shell. */
 function typed(folder) {
-	const isWindows = platform === "win32";
-	if (/[^\w./\\:~-]/.test(folder)) return isWindows ? `"${folder}"` : `'${folder}'`;
-	const isAtHome = !isWindows && folder.startsWith(`${home}/`);
-	return isAtHome ? `~${folder.slice(home.length)}` : folder;
+	if (/[^\w./\\:~-]/.test(folder)) return platform === "win32" ? `"${folder}"` : `'${folder}'`;
+	// Not on Windows, whose folders have backslashes.
+	return folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder;
 }
-
-const matches = (cwd, pattern) => glob(pattern, { cwd, dot: true });
 
 /** Lists the logs on this machine, with the commands that score them. */
 async function showPlaces() {
-	const found = [];
-	for (const [format, folder, pattern] of PLACES)
-		found.push([format, await matches(folder, pattern), `${PROGRAM} score ${typed(folder)}`]);
-	found.push([
-		"opencode",
-		await matches(OPENCODE, ["opencode.db", "storage/session/**/*.json"]),
-		`opencode export > run.json && ${PROGRAM} score run.json`,
-	]);
-	const lines = found
-		.filter(([, { length }]) => length > 0)
-		.map(([format, { length }, command]) =>
-			[format.padEnd(11), count(length, "file").padStart(12), command].join("  "),
-		);
+	const lines = [];
+	for (const [format, cwd, pattern, command = `${PROGRAM} score ${typed(cwd)}`] of PLACES) {
+		const { length } = await glob(pattern, { cwd, dot: true });
+		const files = count(length, "file").padStart(12);
+		if (length > 0) lines.push(`${format.padEnd(11)}  ${files}  ${command}`);
+	}
 	const head = lines.length > 0 ? "Logs of agents here:" : "No logs of agents found here.";
 	const more = `${PROGRAM} --help shows the commands.`;
 	const output = new Output();

@@ -1,9 +1,11 @@
 /** Rows as a table, line by line. */
-const { fit, style } = require("./terminal.js");
+const { DIMENSIONS, fit, style } = require("./terminal.js");
 
 const SHORT = { "single-thought": "=0.1", "error-recovery": "+0.1", "low-tool-diversity": "−0.1" };
 
-const LEGEND = `compl complexity · novel novelty · tools tool diversity · outc outcome
+const COLUMNS = Object.values(DIMENSIONS).map(({ title, column }) => `${column} ${title}`);
+
+const LEGEND = `${COLUMNS.join(" · ")}
 rules +0.1 more than two recoveries, −0.1 a single tool, =0.1 a single thought · id: explain --id shows why`;
 
 /** Shortens the ids that importers make, for `explain --id`. */
@@ -21,16 +23,14 @@ function rowTable({ width }, { threshold }) {
 		const isAccepted = !hasThreshold || score >= threshold;
 		const mark = isAccepted ? style("green", "✓") : style("dim", "·");
 		const value = score.toFixed(3);
-		const numbers = [
-			dimensions.complexity.toFixed(2).padStart(5),
-			`${dimensions.novelty.toFixed(2).padStart(5)}${similarity === null ? "*" : " "}`,
-			dimensions.toolDiversity.toFixed(2).padStart(4),
-			dimensions.outcomeConfidence.toFixed(2).padStart(5),
-		].join("  ");
+		const two = (number, columns) => number.toFixed(2).padStart(columns);
 		const rules = overrides.map((name) => SHORT[name] ?? name).join(" ");
 		const cells = [
 			`${hasThreshold ? `${mark} ` : ""}${isAccepted ? style("bold", value) : value}`,
-			numbers,
+			two(dimensions.complexity, 5),
+			`${two(dimensions.novelty, 5)}${similarity === null ? "*" : " "}`,
+			two(dimensions.toolDiversity, 4),
+			two(dimensions.outcomeConfidence, 5),
 			rules.padEnd(9),
 			style("dim", fit(shortId(id ?? ""), idColumns).padEnd(idColumns)),
 			fit(objective, Math.max(left - idColumns - 2, 0)),

@@ -3,7 +3,7 @@ const { isUtf8 } = require("node:buffer");
 const { addAbortSignal } = require("node:stream");
 const { evaluate } = require("./engine.js");
 const { InputError } = require("./exit.js");
-const run = require("./run.js");
+const { sayError } = require("./run.js");
 const { openSession } = require("./session.js");
 const { inOrder, sourcesOf } = require("./sources.js");
 const { DIMENSIONS } = require("./terminal.js");
@@ -13,39 +13,36 @@ const LONGEST = 256 << 20;
 
 const LINE_FEED = 10;
 
+async function* joined(...iterables) {
+	for (const iterable of iterables) yield* iterable;
+}
+
 /** The lines of UTF-8, without byte order mark, line ends and blank lines: `[number, text]`. */
 async function* linesOf(chunks, name) {
 	let number = 1;
 	let length = 0;
 	let parts = [];
-	function take(bytes) {
-		length += bytes.length;
-		if (length > LONGEST)
-			throw new InputError(
-				`${name}:${number}: expected a line of at most 256 MiB, found a longer one`,
-			);
-		parts.push(bytes);
-	}
-	function* end() {
-		const bytes = Buffer.concat(parts);
-		if (!isUtf8(bytes))
-			throw new InputError(`${name}:${number}: expected UTF-8, found other bytes`);
-		const line = bytes.toString().trim();
-		if (line !== "") yield [number, line];
-		number += 1;
-		length = 0;
-		parts = [];
-	}
-	for await (const chunk of chunks) {
-		let start = 0;
-		for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, start)) {
-			take(chunk.subarray(start, at));
-			yield* end();
-			start = at + 1;
+	const check = (fits, expected, found) => {
+		if (!fits) throw new InputError(`${name}:${number}: expected ${expected}, found ${found}`);
+	};
+	for await (const chunk of joined(chunks, [Buffer.of(LINE_FEED)])) {
+		for (let start = 0; ; ) {
+			const end = chunk.indexOf(LINE_FEED, start);
+			const part = chunk.subarray(start, end < 0 ? undefined : end);
+			length += part.length;
+			check(length <= LONGEST, "a line of at most 256 MiB", "a longer one");
+			parts.push(part);
+			if (end < 0) break;
+			const bytes = Buffer.concat(parts);
+			check(isUtf8(bytes), "UTF-8", "other bytes");
+			const line = bytes.toString().trim();
+			if (line !== "") yield [number, line];
+			number += 1;
+			length = 0;
+			parts = [];
+			start = end + 1;
 		}
-		take(chunk.subarray(start));
 	}
-	yield* end();
 }
 
 function parse(text) {
@@ -65,17 +62,11 @@ const isRow = ({ score, dimensions, overrides = [], id, objective }) =>
 	isTextOrNothing(id) &&
 	isTextOrNothing(objective);
 
-const isError = ({ error }) => typeof error?.code === "string";
+const isError = (value) => typeof value?.error?.code === "string";
 
 /** Whether a line is, or is meant to be, output of `kp-score score --json`. */
 const isFromScore = (value) =>
-	(typeof value?.score === "number" && "dimensions" in value) || isError(value ?? {});
-
-/** The text of a stream whose first line has been read. */
-async function* restored(lines, [, first]) {
-	yield `${first}\n`;
-	for await (const [, line] of lines) yield `${line}\n`;
-}
+	(typeof value?.score === "number" && "dimensions" in value) || isError(value);
 
 /**
  * Returns the contents of a source: `{ rows }` if `kp-score score` wrote it, else `{ log }`, an
@@ -94,66 +85,62 @@ async function contentOf(source, signal) {
 	});
 	if (done && source.isFound) return { log: source };
 	if (done) throw new InputError(`${name}: it is empty`);
-	if (isFromScore(parse(first[1]))) return { rows: rowsOf(first, lines, name) };
-	if (source.isStream)
-		return { log: { name, isStream: true, bytes: () => restored(lines, first) } };
+	const all = joined([first], lines);
+	if (isFromScore(parse(first[1]))) return { rows: rowsOf(all, name) };
+	if (source.isStream) return { log: { name, isStream: true, bytes: () => textOf(all) } };
 	await lines.return();
 	return { log: source };
 }
 
 /** The rows in lines, without errors among them. */
-async function* rowsOf(first, lines, name) {
-	function* read([number, text]) {
+async function* rowsOf(lines, name) {
+	for await (const [number, text] of lines) {
 		const value = parse(text) ?? {};
 		if (isRow(value)) yield value;
 		else if (!isError(value))
 			throw new InputError(`${name}:${number}: expected a row as kp-score score --json writes it`);
 	}
-	yield* read(first);
-	for await (const line of lines) yield* read(line);
 }
 
-/** Scores logs, as `kp-score score` does. Returns the number of errors. */
-async function scoreAll(logs, { options, stop, take }) {
-	const imported = run.importOptions(options, stop);
-	const sources = await inOrder(logs, imported);
-	const { scorer } = await openSession(options);
-	const { group } = options;
-	const remarks = new run.Remarks(options);
-	const rows = evaluate(scorer, sources, { ...imported, group });
-	const { errors } = await run.each(rows, { sources, options, stop }, (row) => {
-		remarks.add(row);
-		take(row);
-	});
-	remarks.warnOfTexts(scorer, run.MOSTLY);
+/** The text of lines. */
+async function* textOf(lines) {
+	for await (const [, line] of lines) yield `${line}\n`;
+}
+
+/** Scores logs, as `kp-score score` does, and passes their rows to `take`. */
+async function scoreAll(logs, run, take) {
+	run.sources = await inOrder(logs, run);
+	const { scorer } = await openSession(run.options);
+	const settings = { isNeeded: true, isShown: true, onError: sayError };
+	const remarks = await run.each(evaluate(scorer, run), take, settings);
+	remarks.warnOfTexts(scorer, true);
 	remarks.warnOfDomain();
-	return errors;
 }
 
-/** Passes each row of the sources in the arguments to `take`. Returns the number of errors. */
-async function eachRow(args, { options, stop, take }) {
+/** Passes each row of the sources in the arguments to `take`. */
+async function eachRow(args, run, take) {
 	const logs = [];
 	let hasRows = false;
 	try {
 		for (const source of await sourcesOf(args)) {
-			const { rows, log } = await contentOf(source, stop.signal);
+			const { rows, log } = await contentOf(source, run.signal);
 			if (log) logs.push(log);
-			else if (options.group !== undefined)
+			else if (run.options.group !== undefined)
 				throw new InputError(`--group is for logs: the rows in ${source.name} have their groups`);
 			else
 				for await (const row of rows) {
 					hasRows = true;
 					take(row);
-					if (stop.signal.aborted) return 0;
+					if (run.signal.aborted) return;
 				}
 		}
 	} catch (error) {
-		if (stop.signal.aborted) return 0;
+		if (run.signal.aborted) return;
 		throw error;
 	}
 	if (hasRows && logs.length > 0)
 		throw new InputError(`expected rows or logs, found both: ${logs[0].name} has no rows`);
-	return logs.length > 0 ? scoreAll(logs, { options, stop, take }) : 0;
+	if (logs.length > 0) await scoreAll(logs, run, take);
 }
 
 module.exports = { eachRow };

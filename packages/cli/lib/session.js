@@ -3,15 +3,13 @@ const { existsSync } = require("node:fs");
 const { readFile } = require("node:fs/promises");
 const { fileURLToPath } = require("node:url");
 const { Scorer } = require("@knowledgepulse/scoring");
-const { InputError, atEnd, reasonOf } = require("./exit.js");
+const { InputError, atEnd, cannot } = require("./exit.js");
 const { openFile } = require("./output.js");
-
-const unreadable = (path, error) => new InputError(`cannot read ${path}: ${reasonOf(error)}`);
 
 async function profilesOf(path) {
 	if (path === undefined) return undefined;
 	const text = await readFile(path, "utf8").catch((error) => {
-		throw unreadable(path, error);
+		throw cannot("read", path, error);
 	});
 	try {
 		return JSON.parse(text.replace(/^\uFEFF/, ""));
@@ -19,8 +17,6 @@ async function profilesOf(path) {
 		throw new InputError(`${path}: expected JSON: ${error.message}`);
 	}
 }
-
-const SQLITE = ["namespace", "create"];
 
 const POSTGRES = `namespace application_name client_encoding host options password port ssl sslcert
 	sslkey sslmode sslnegotiation sslrootcert statement_timeout uselibpqcompat user`.split(/\s+/);
@@ -61,7 +57,7 @@ function fileOf(path, windows = process.platform === "win32") {
 function sqliteOf(url) {
 	const [, place, query] = /^sqlite:([^?]*)\??(.*)$/is.exec(url);
 	const parameters = new URLSearchParams(query);
-	const options = parametersOf(parameters, SQLITE);
+	const options = parametersOf(parameters, ["namespace", "create"]);
 	const path = fileOf(place);
 	if (parameters.get("create") !== "1" && !existsSync(path))
 		throw storeError(`there is no file ${path}; create=1 after the ? creates it`);
@@ -70,14 +66,11 @@ function sqliteOf(url) {
 }
 
 function postgresOf(url) {
-	let address;
-	try {
-		address = new URL(url);
-	} catch {
+	if (!URL.canParse(url))
 		throw storeError(
 			"expected postgres://USER:PASSWORD@HOST/DATABASE, with special characters as %XX, found an invalid URL",
 		);
-	}
+	const address = new URL(url);
 	const options = parametersOf(address.searchParams, POSTGRES);
 	address.searchParams.delete("namespace");
 	const { PostgresStore } = load("postgres", "pg");
@@ -117,14 +110,11 @@ async function scorerOf(options, { profiles, saved, store }) {
 	// A memory that is only read must exist.
 	if (memory === undefined || (saved && !existsSync(memory))) return new Scorer(shared);
 	return Scorer.load(memory, shared).catch((error) => {
-		throw error.syscall ? unreadable(memory, error) : error;
+		throw error.syscall ? cannot("read", memory, error) : error;
 	});
 }
 
-/**
- * Opens the memory, if there is one, and loads the model. Unless `saved` is set, traces are added to a copy of
- * the memory.
- */
+/** Opens the memory, if there is one, and loads the model. Traces are added to a copy, unless `saved` is set. */
 async function openSession(options, { saved = false } = {}) {
 	const { memory, store: url = memory === undefined && process.env.KP_SCORE_STORE } = options;
 	const store = storeOf(url);

@@ -5,7 +5,7 @@ const { Socket } = require("node:net");
 const { join, relative, sep } = require("node:path");
 const { glob, isDynamicPattern } = require("tinyglobby");
 const { importTraces } = require("./engine.js");
-const { InputError, reasonOf } = require("./exit.js");
+const { InputError, cannot } = require("./exit.js");
 const { count, warn } = require("./terminal.js");
 
 /**
@@ -23,8 +23,6 @@ const LOG = /\.(jsonl?|ndjson|traj)(\.(gz|zst))?$/i;
 /** Byte order marks of UTF-16, which Windows PowerShell's `>` writes. */
 const UTF_16 = { fffe: "utf-16le", feff: "utf-16be" };
 
-const ascending = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-
 /** Returns a path with slashes, also on Windows, for patterns and sorting. */
 const slashed = (path, separator = sep) => (separator === "\\" ? path.replaceAll("\\", "/") : path);
 
@@ -34,8 +32,8 @@ async function logsIn(folder) {
 	const start = /[/\\]$/.test(slashed(folder)) ? folder : `${folder}/`;
 	return entries
 		.filter((entry) => !entry.isDirectory() && LOG.test(entry.name))
-		.map((entry) => relative(folder, join(entry.parentPath ?? entry.path, entry.name)))
-		.map((path) => start + slashed(path));
+		.map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+		.map((path) => start + slashed(relative(folder, path)));
 }
 
 /**
@@ -81,7 +79,7 @@ function pipeSource(path) {
 /** Returns the regular files among paths. Those that cannot be read fail when they are imported. */
 async function filesOf(paths, nothing) {
 	const sources = [];
-	for (const path of paths.sort(ascending)) {
+	for (const path of paths.sort()) {
 		const found = await stat(path).catch(() => ({ isFile: () => true }));
 		if (found.isFile()) sources.push(await fileSource(path, found));
 	}
@@ -93,7 +91,7 @@ async function sourcesOfOne(argument) {
 	if (argument === "-") return [{ name: "stdin", isStream: true, bytes: () => process.stdin }];
 	const found = await stat(argument).catch((error) => {
 		if (error.code === "ENOENT" && isDynamicPattern(argument)) return undefined;
-		throw new InputError(`cannot read ${argument}: ${reasonOf(error)}`);
+		throw cannot("read", argument, error);
 	});
 	if (found === undefined) return filesOf(await matchesOf(argument), `no file matches ${argument}`);
 	if (found.isDirectory()) {
@@ -116,39 +114,38 @@ async function sourcesOf(args) {
 }
 
 /** Codes of errors in the contents of a source. */
-const OF_CONTENTS = new Set(
-	`INVALID_JSON INVALID_TRACE INVALID_UTF8 TOO_LARGE UNKNOWN_FORMAT UNKNOWN_RECORDS`.split(" "),
-);
+const OF_CONTENTS =
+	"INVALID_JSON INVALID_TRACE INVALID_UTF8 TOO_LARGE UNKNOWN_FORMAT UNKNOWN_RECORDS".split(" ");
 
 /** Returns a function that tells whether an error is in the contents of a file from a folder. */
 function isInFolder(sources) {
 	const found = new Set(sources.filter(({ isFound }) => isFound).map(({ name }) => name));
-	return ({ code, source }) => OF_CONTENTS.has(code) && found.has(source);
+	return ({ code, source }) => OF_CONTENTS.includes(code) && found.has(source);
 }
 
 /** Whether an error means that the only input is not a log. */
 function isNoLog({ code, line }, { inputs: [input] }) {
 	// Most records are of another kind, although some look like those of a format.
 	if (code === "UNKNOWN_RECORDS") return line === undefined;
-	return OF_CONTENTS.has(code) && input.formats.length === 0;
+	return OF_CONTENTS.includes(code) && input.formats.length === 0;
 }
 
 /** The time of the first trace of a source; infinite without one, `undefined` for a file that is skipped. */
-async function firstTime(source, options) {
+async function firstTime(source, run) {
 	if (source.isStream) return Number.POSITIVE_INFINITY;
-	const imported = importTraces([source], options);
+	const imported = importTraces([source], run);
 	const isSkipped = (error) => source.isFound && isNoLog(error, imported.report);
+	const isPassedOver = run.options.errors === undefined ? isInFolder([source]) : () => true;
 	try {
 		for await (const { trace, error } of imported) {
-			if (error && isSkipped(error)) return undefined;
-			if (error && options.errors === undefined && !isInFolder([source])(error)) throw error;
+			if (error && (isSkipped(error) || !isPassedOver(error))) throw error;
 			if (!trace) continue;
-			const time = Date.parse(trace.metadata.created_at ?? "");
+			const time = Date.parse(trace.metadata.created_at);
 			return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
 		}
 	} catch (error) {
-		if (isSkipped(error)) return undefined;
-		throw error;
+		if (!isSkipped(error)) throw error;
+		return undefined;
 	}
 	return Number.POSITIVE_INFINITY;
 }
@@ -157,33 +154,25 @@ async function firstTime(source, options) {
  * Sorts sources by the time of their first trace; streams and sources without a time come last. Reads each
  * source up to its first trace, and leaves out files of folders that are not logs.
  */
-async function inOrder(sources, options) {
+async function inOrder(sources, run) {
 	if (sources.length < 2 && !sources[0]?.isFound) return sources;
 	const times = new Map();
 	const skipped = [];
 	try {
 		for (const source of sources) {
-			const time = await firstTime(source, options);
+			const time = await firstTime(source, run);
 			if (time === undefined) skipped.push(source.name);
 			else times.set(source, time);
 		}
 	} catch (error) {
-		if (!options.stop.aborted) throw error;
+		if (!run.signal.aborted) throw error;
 	}
 	if (skipped.length > 0) {
 		const files = count(skipped.length, "file");
 		warn(`skipped ${files} without a log of an agent, such as ${skipped[0]}`);
 	}
-	return [...times.keys()].sort((a, b) => ascending(times.get(a), times.get(b)));
+	// Without times, the difference is NaN, which counts as 0.
+	return [...times.keys()].sort((a, b) => times.get(a) - times.get(b));
 }
 
-/** Returns the sources in the arguments, sorted. */
-const sourcesInOrder = async (args, options) => inOrder(await sourcesOf(args), options);
-
-/** Returns the size of all sources; undefined if the size of one is unknown. */
-const bytesOf = (sources) =>
-	sources.every(({ size }) => size !== undefined)
-		? sources.reduce((total, { size }) => total + size, 0)
-		: undefined;
-
-module.exports = { bytesOf, inOrder, isInFolder, slashed, sourcesInOrder, sourcesOf };
+module.exports = { inOrder, isInFolder, slashed, sourcesOf };

@@ -2,21 +2,19 @@
 const { randomUUID } = require("node:crypto");
 const { styleText } = require("node:util");
 
-/** The dimensions of a score, by their names in reports. */
+/** What the dimensions of a score are called, and their columns, by their names in reports. */
 const DIMENSIONS = {
-	complexity: "complexity",
-	novelty: "novelty",
-	toolDiversity: "tool diversity",
-	outcomeConfidence: "outcome",
+	complexity: { title: "complexity", column: "compl" },
+	novelty: { title: "novelty", column: "novel" },
+	toolDiversity: { title: "tool diversity", column: "tools" },
+	outcomeConfidence: { title: "outcome", column: "outc" },
 };
 
 const WIDE =
 	/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
 
 /** Returns text of a log in one line, without control characters. */
-function plain(text) {
-	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
-}
+const plain = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
 
 /** Cuts text to a number of columns. */
 function fit(text, columns) {
@@ -40,14 +38,15 @@ const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(valu
 /** Such as `1.9 s`. */
 function duration(ms) {
 	if (ms < 1000) return `${ms.toFixed(0)} ms`;
-	return ms < 60_000
-		? `${(ms / 1000).toFixed(1)} s`
-		: `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+	if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+	return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
-/** Such as `success_unknown 3, no_steps 1`, the most frequent first. */
+/** Sums counts by name: such as `success_unknown 3, no_steps 1`, the most frequent first. */
 function tally(counts) {
-	return Object.entries(counts)
+	const sums = new Map();
+	for (const [name, n] of counts) sums.set(name, (sums.get(name) ?? 0) + n);
+	return [...sums]
 		.sort(([, a], [, b]) => b - a)
 		.map(([name, n]) => `${name} ${n.toLocaleString("en")}`)
 		.join(", ");
@@ -67,17 +66,15 @@ const MARK = randomUUID();
 /** Marks text to be styled if the stream shows colours. Styles cannot be nested. */
 const style = (format, text) => `${MARK}${format}${MARK}${text}${MARK}`;
 
+const STYLED = new RegExp(style("(.*?)", "(.*?)"), "gs");
+
 /** Applies styles, and escapes control characters as in JSON, so that the value stays readable. */
 function shown(text, stream) {
 	// Node.js has styleText from 20.12 on. NO_COLOR counts in hasColors().
 	const isColoured = stream.isTTY === true && stream.hasColors() && styleText;
-	const parts = text.split(MARK).map((part) => part.replace(UNSAFE, escaped));
-	return parts
-		.map((part, index) => {
-			if (index % 3 === 1) return "";
-			return index % 3 === 2 && isColoured ? styleText(parts[index - 1], part) : part;
-		})
-		.join("");
+	return text
+		.replace(UNSAFE, escaped)
+		.replace(STYLED, (_, format, part) => (isColoured ? styleText(format, part) : part));
 }
 
 /** Text in which the user information and passwords of URLs are replaced by `***`. */
@@ -112,45 +109,37 @@ function hint(code) {
 	return code in HINTS;
 }
 
-/** Progress on standard error, if that is a terminal: traces, their rate, and the time left. */
-class Progress {
-	#traces = 0;
-	#began = performance.now();
-	#timer;
+/** Such as `██░░… 10 %, 300 traces, 90/s, 30.0 s left`. */
+function progressText({ traces, share }, elapsed) {
+	const rate = Math.round(traces / (elapsed / 1000));
+	const text = `${count(traces, "trace")}, ${rate.toLocaleString("en")}/s`;
+	if (share === undefined) return `${text}, ${duration(elapsed)}`;
+	const left = share > 0 ? `, ${duration((elapsed / share) * (1 - share))} left` : "";
+	return `${bar(share)} ${Math.floor(100 * share)} %, ${text}${left}`;
+}
 
-	/** @param shareOf Returns the completed share for a number of traces; `undefined` if unknown. */
-	constructor(isWanted, shareOf) {
-		if (!isWanted || process.stderr.isTTY !== true) return;
-		this.#timer = setInterval(() => {
-			const columns = (process.stderr.columns || 100) - 1;
-			process.stderr.write(`${erase}${fit(this.#text(shareOf(this.#traces)), columns)}`);
-			erase = "\r\u001b[K";
-		}, 200);
-	}
-
-	add() {
-		this.#traces += 1;
-	}
-
-	stop() {
-		clearInterval(this.#timer);
+/**
+ * Shows progress on standard error, if that is a terminal. Returns a function that ends it.
+ * @param stateOf Returns the number of finished `traces`, and their `share` of all; `undefined` if unknown.
+ */
+function showProgress(isWanted, stateOf) {
+	const began = performance.now();
+	const show = () => {
+		const columns = (process.stderr.columns || 100) - 1;
+		const text = progressText(stateOf(), performance.now() - began);
+		process.stderr.write(`${erase}${fit(text, columns)}`);
+		erase = "\r\u001b[K";
+	};
+	const timer = isWanted && process.stderr.isTTY ? setInterval(show, 200) : undefined;
+	return () => {
+		clearInterval(timer);
 		process.stderr.write(erase);
 		erase = "";
-	}
-
-	#text(share) {
-		const elapsed = performance.now() - this.#began;
-		const rate = Math.round(this.#traces / (elapsed / 1000));
-		const text = `${count(this.#traces, "trace")}, ${rate.toLocaleString("en")}/s`;
-		if (share === undefined) return `${text}, ${duration(elapsed)}`;
-		const left = share > 0 ? `, ${duration((elapsed / share) * (1 - share))} left` : "";
-		return `${bar(share)} ${Math.floor(100 * share)} %, ${text}${left}`;
-	}
+	};
 }
 
 module.exports = {
 	DIMENSIONS,
-	Progress,
 	bar,
 	count,
 	duration,
@@ -160,6 +149,7 @@ module.exports = {
 	percent,
 	plain,
 	say,
+	showProgress,
 	shown,
 	signed,
 	style,

@@ -5,21 +5,15 @@ const { parse } = require("csv-parse/sync");
 const { version } = require("../../package.json");
 const { calibrationText } = require("../calibration-text.js");
 const { InputError } = require("../exit.js");
-const { Output, isTable, openFile } = require("../output.js");
+const { openFile, show } = require("../output.js");
 const { eachRow } = require("../rows.js");
-const run = require("../run.js");
+const { Run } = require("../run.js");
 const { profilesOf } = require("../session.js");
 const { count, masked, say, warn } = require("../terminal.js");
 
-const LABELS = {
-	__proto__: null,
-	1: true,
-	true: true,
-	yes: true,
-	0: false,
-	false: false,
-	no: false,
-};
+const LABELS = new Map(
+	Object.entries({ 1: true, true: true, yes: true, 0: false, false: false, no: false }),
+);
 
 /** Reads labels by id from a CSV file with the columns id and label. */
 async function labelsOf(path) {
@@ -28,7 +22,7 @@ async function labelsOf(path) {
 		const place = `${path}:${info.lines}`;
 		if (record.id === undefined || record.label === undefined)
 			throw new InputError(`${path}: expected the columns id and label`);
-		const label = LABELS[record.label.toLowerCase()];
+		const label = LABELS.get(record.label.toLowerCase());
 		if (label === undefined)
 			throw new InputError(`${place}: expected 1 or 0, found ${JSON.stringify(record.label)}`);
 		if (labels.has(record.id) && labels.get(record.id) !== label)
@@ -65,51 +59,45 @@ function label(rows, labels) {
 	if (unused.size > 0) warn(`${count(unused.size, "label")} without a run`);
 }
 
-/** The command as it was typed, without passwords and the folders of Node.js and the script. */
-const commandLine = () => ["kp-score", ...process.argv.slice(2).map(masked)].join(" ");
+/** The target of a calibration; undefined without one. */
+function targetOf({ targetShare, targetPrecision, threshold }) {
+	const targets = { share: targetShare, precision: targetPrecision, threshold };
+	const given = Object.entries(targets).filter(([, value]) => value !== undefined);
+	return given.length > 0 ? Object.fromEntries(given) : undefined;
+}
 
-/** Reads the rows, and calibrates them. */
-async function calibrated(args, { options, stop, rowsFile }) {
+module.exports = async function calibration([args], options) {
 	const { fit, first, level, replicates, seed } = options;
-	const { targetShare, targetPrecision, threshold } = options;
+	const run = await Run.open(options);
+	const rowsFile = options.rows && (await openFile(options.rows));
+	const htmlFile = options.html && (await openFile(options.html));
 	const labels = options.labels && (await labelsOf(options.labels));
 	const profiles = await profilesOf(options.profiles);
 	const rows = [];
-	const errors = await eachRow(args, { options, stop, take: (row) => rows.push(row) });
-	if (labels && !stop.isInterrupted) label(rows, labels);
+	await eachRow(args, run, (row) => rows.push(row));
+	if (labels && !run.interrupted) label(rows, labels);
 	for (const row of rows) await rowsFile?.write(`${JSON.stringify(row)}\n`);
 	await rowsFile?.commit();
-	const { signal } = stop;
-	const targets = { share: targetShare, precision: targetPrecision, threshold };
-	const [[name, value] = []] = Object.entries(targets).filter(([, given]) => given !== undefined);
-	const target = name && { [name]: value };
+	const { signal } = run;
+	const target = targetOf(options);
 	const asked = { fit, first, level, replicates, seed, profiles, signal, target };
 	const calibration = await calibrate(rows, asked).catch((error) => {
 		if (error !== signal.reason) throw error;
 	});
-	if (stop.isInterrupted)
+	if (run.interrupted) {
 		say(`interrupted after ${count(rows.length, "run")}: nothing was calibrated`);
-	return { rows, errors, calibration: stop.isInterrupted ? undefined : calibration };
-}
-
-module.exports = async function calibration([args], options) {
-	const stop = new run.Stop();
-	const output = await Output.open(options.output);
-	const rowsFile = options.rows && (await openFile(options.rows));
-	const htmlFile = options.html && (await openFile(options.html));
-	const { rows, errors, calibration } = await calibrated(args, { options, stop, rowsFile });
-	if (calibration === undefined) return stop.exitCode();
+		return run.exitCode();
+	}
 	if (htmlFile) {
-		const made = new Date().toISOString();
-		const settings = { command: commandLine(), made, "kp-score": version };
+		// As it was typed, without passwords and the folders of Node.js and the script.
+		const command = ["kp-score", ...process.argv.slice(2).map(masked)].join(" ");
+		const settings = { command, made: new Date().toISOString(), "kp-score": version };
 		await htmlFile.write(await calibrationReport(calibration, rows, { settings }));
 		await htmlFile.commit();
 	}
-	await output.write(
-		isTable(output, options) ? calibrationText(calibration) : `${JSON.stringify(calibration)}\n`,
-	);
-	await run.commit(output, options);
+	await show(run.output, calibration, calibrationText);
+	await run.commit();
 	for (const { message } of calibration.warnings) warn(message);
-	if (htmlFile) run.notesFor(options)(`report: ${options.html}`);
-	return stop.exitCode({ errors });
+	if (htmlFile) run.note(`report: ${options.html}`);
+	return run.exitCode();
 };

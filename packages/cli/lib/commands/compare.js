@@ -1,60 +1,45 @@
 /** kp-score compare */
 const { InputError } = require("../exit.js");
-const { Output, isTable } = require("../output.js");
 const { eachRow } = require("../rows.js");
-const run = require("../run.js");
-const { count, fit, say, signed, style, warn } = require("../terminal.js");
-
-const LETTERS = {
-	complexity: "compl",
-	novelty: "novel",
-	toolDiversity: "tools",
-	outcomeConfidence: "outc",
-};
+const { Run } = require("../run.js");
+const { DIMENSIONS, count, fit, say, signed, style, warn } = require("../terminal.js");
 
 /** Changes below this come from rounding. */
 const NOTHING = 1e-12;
 
 /** The rows of a side by key: the id, and the number of earlier rows with it. */
-async function sideOf(argument, context) {
+async function sideOf(argument, run) {
 	const byKey = new Map();
 	const seen = new Map();
-	const errors = await eachRow([argument], {
-		...context,
-		take({ id, score, dimensions, overrides = [], objective }) {
-			const name = id === null || id === undefined ? "" : `=${id}`;
-			const nth = seen.get(name) ?? 0;
-			seen.set(name, nth + 1);
-			const row = { id: id ?? null, score, dimensions, overrides, objective: objective ?? "" };
-			byKey.set(`${nth}${name}`, row);
-		},
+	await eachRow([argument], run, ({ id = null, score, dimensions, overrides = [], objective }) => {
+		const nth = seen.get(id) ?? 0;
+		seen.set(id, nth + 1);
+		const row = { id, score, dimensions, overrides, objective: objective ?? "" };
+		byKey.set(JSON.stringify([id, nth]), row);
 	});
-	return { byKey, errors };
+	return byKey;
 }
 
-function pairOf(before, after) {
-	const dimensions = Object.fromEntries(
-		Object.keys(before.dimensions).map((name) => [
-			name,
-			after.dimensions[name] - before.dimensions[name],
-		]),
-	);
-	return {
-		id: after.id,
-		before: before.score,
-		after: after.score,
-		change: after.score - before.score,
-		dimensions,
-		overrides: { before: before.overrides, after: after.overrides },
-		objective: after.objective,
-	};
-}
-
-function pairsOf(before, after) {
+/** The pairs of rows with the same key, the largest change first. */
+function pairsOf(old, now) {
 	const pairs = [];
-	for (const [key, row] of before) if (after.has(key)) pairs.push(pairOf(row, after.get(key)));
-	const size = ({ change }) => Math.abs(change);
-	return pairs.sort((a, b) => size(b) - size(a));
+	for (const [key, before] of old) {
+		const after = now.get(key);
+		if (after === undefined) continue;
+		const dimensions = {};
+		for (const name of Object.keys(before.dimensions))
+			dimensions[name] = after.dimensions[name] - before.dimensions[name];
+		pairs.push({
+			id: after.id,
+			before: before.score,
+			after: after.score,
+			change: after.score - before.score,
+			dimensions,
+			overrides: { before: before.overrides, after: after.overrides },
+			objective: after.objective,
+		});
+	}
+	return pairs.sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
 }
 
 function tableOf(pairs, { width }) {
@@ -62,7 +47,7 @@ function tableOf(pairs, { width }) {
 	const rows = pairs.map((pair) => {
 		const causes = Object.entries(pair.dimensions)
 			.filter(([, change]) => Math.abs(change) >= 0.0005)
-			.map(([name, change]) => `${LETTERS[name]} ${signed(change, 3)}`);
+			.map(([name, change]) => `${DIMENSIONS[name].column} ${signed(change, 3)}`);
 		if (pair.overrides.before.join() !== pair.overrides.after.join())
 			causes.push(`rules ${pair.overrides.after.join("+") || "none"}`);
 		const change = style(pair.change < 0 ? "red" : "green", signed(pair.change, 4));
@@ -72,57 +57,51 @@ function tableOf(pairs, { width }) {
 	return `${[style("dim", head), ...rows].join("\n")}\n`;
 }
 
-function summary({ pairs, changed, left, before, after }, threshold, note) {
+function summarise(run, pairs, changed) {
+	const { threshold } = run.options;
 	const mean = pairs.reduce((sum, { change }) => sum + change, 0) / pairs.length;
-	const largest =
-		changed.length > 0
-			? `, by ${signed(mean, 4)} on average, at most ${Math.abs(pairs[0].change).toFixed(4)}`
-			: "";
-	note(`${changed.length} of ${count(pairs.length, "pair")} changed${largest}`);
-	if (threshold !== undefined) {
-		const accepted = (key) => pairs.filter((pair) => pair[key] >= threshold).length;
-		const flipped = pairs.filter(
-			(pair) => pair.before >= threshold !== pair.after >= threshold,
-		).length;
-		note(
-			`${threshold} or more: ${accepted("before")} before, ${accepted("after")} after; ${flipped} crossed it`,
-		);
-	}
-	if (left.before > 0) warn(`${left.before} only in ${before}`);
-	if (left.after > 0) warn(`${left.after} only in ${after}`);
+	const largest = Math.abs(pairs[0].change).toFixed(4);
+	const changes =
+		changed.length > 0 ? `, by ${signed(mean, 4)} on average, at most ${largest}` : "";
+	run.note(`${changed.length} of ${count(pairs.length, "pair")} changed${changes}`);
+	if (threshold === undefined) return;
+	const isAccepted = (score) => score >= threshold;
+	const before = pairs.filter((pair) => isAccepted(pair.before)).length;
+	const after = pairs.filter((pair) => isAccepted(pair.after)).length;
+	const crossed = pairs.filter((pair) => isAccepted(pair.before) !== isAccepted(pair.after)).length;
+	run.note(`${threshold} or more: ${before} before, ${after} after; ${crossed} crossed it`);
 }
 
 module.exports = async function compare([before, after], options) {
 	if (before === "-" && after === "-")
 		throw new InputError("standard input (-) can be read only once");
-	const note = run.notesFor(options);
-	const { limit, maxChange, threshold } = options;
-	const stop = new run.Stop();
-	const output = await Output.open(options.output);
-	const old = await sideOf(before, { options, stop });
-	const now = await sideOf(after, { options, stop });
-	if (stop.isInterrupted) {
+	const { limit, maxChange } = options;
+	const run = await Run.open(options);
+	const { output } = run;
+	const old = await sideOf(before, run);
+	const now = await sideOf(after, run);
+	if (run.interrupted) {
 		say("interrupted before all was read: nothing was compared");
-		return stop.exitCode();
+		return run.exitCode();
 	}
-	const pairs = pairsOf(old.byKey, now.byKey);
+	const pairs = pairsOf(old, now);
 	if (pairs.length === 0) throw new InputError(`no id is in both ${before} and ${after}`);
 	const changed = pairs.filter(({ change }) => Math.abs(change) > NOTHING);
-	if (isTable(output, options)) {
+	if (output.isText) {
 		if (changed.length > 0) await output.write(tableOf(changed.slice(0, limit), output));
-		if (changed.length > limit) note(`… and ${changed.length - limit} more: --limit`);
+		if (changed.length > limit) run.note(`… and ${changed.length - limit} more: --limit`);
 	} else
 		for (const pair of pairs) {
 			if (output.isClosed) break;
 			await output.write(`${JSON.stringify(pair)}\n`);
 		}
-	await run.commit(output, options);
-	const left = { before: old.byKey.size - pairs.length, after: now.byKey.size - pairs.length };
-	summary({ pairs, changed, left, before, after }, threshold, note);
+	await run.commit();
+	summarise(run, pairs, changed);
+	if (old.size > pairs.length) warn(`${old.size - pairs.length} only in ${before}`);
+	if (now.size > pairs.length) warn(`${now.size - pairs.length} only in ${after}`);
 	const largest = Math.abs(pairs[0].change);
-	const gate = run.isMet(
+	return run.exitCode(
 		maxChange === undefined || largest <= maxChange,
 		`a score changed by ${largest.toFixed(4)}, --max-change is ${maxChange}`,
 	);
-	return stop.exitCode({ errors: old.errors + now.errors, gate });
 };

@@ -1,7 +1,7 @@
 /** kp-score doctor */
 const { availableParallelism, cpus } = require("node:os");
 const { Exit, atEnd, exitCodeOf } = require("../exit.js");
-const { Output, isTable } = require("../output.js");
+const { Output, show } = require("../output.js");
 const { style } = require("../terminal.js");
 const { version } = require("../../package.json");
 
@@ -25,7 +25,7 @@ const sample = (n) => ({
 /** Loads the model and scores samples. Returns how long that takes. */
 async function timed(scorer) {
 	const began = performance.now();
-	const { embedder } = await scorer.warmup();
+	await scorer.warmup();
 	const warmupMs = performance.now() - began;
 	const times = [];
 	for (let n = 0; n < RUNS; n += 1) {
@@ -33,7 +33,7 @@ async function timed(scorer) {
 		times.push(timesMs.total);
 	}
 	times.sort((a, b) => a - b);
-	return { embedder, warmupMs, scoreMs: times[RUNS / 2] };
+	return { warmupMs, scoreMs: times[RUNS / 2] };
 }
 
 async function examine({ precision }) {
@@ -45,60 +45,52 @@ async function examine({ precision }) {
 		cli: version,
 	};
 	let scorer;
+	let result;
 	try {
 		const { Scorer } = require("@knowledgepulse/scoring");
-		const { version: scoring } = require("@knowledgepulse/scoring/package.json");
-		Object.assign(found, { scoring, addon: addonOf() });
+		found.scoring = require("@knowledgepulse/scoring/package.json").version;
+		found.addon = Object.keys(require.cache).find((path) => path.endsWith(".node")) ?? null;
 		scorer = new Scorer({ embedder: "required", precision });
 		atEnd(() => scorer.close());
-		const { embedder, threads } = scorer.status();
-		return { ...found, embedder, threads, ...(await timed(scorer)), error: null };
+		result = { ...(await timed(scorer)), error: null };
 	} catch (error) {
 		const { code = null, message } = error;
-		const { embedder, threads } = scorer?.status() ?? {};
-		const failed = { error: { code, message }, exitCode: exitCodeOf(error) };
-		return { ...found, embedder, threads, ...failed };
+		result = { error: { code, message }, exitCode: exitCodeOf(error) };
 	}
+	const { embedder, threads } = scorer?.status() ?? {};
+	return { ...found, embedder, threads, ...result };
 }
 
-/** The file of the addon that was loaded. */
-function addonOf() {
-	return Object.keys(require.cache).find((path) => path.endsWith(".node")) ?? null;
-}
-
-function textOf(found) {
-	const { embedder = {} } = found;
-	const speed = found.scoreMs
-		? `${found.scoreMs.toFixed(1)} ms for a short trace, after ${found.warmupMs.toFixed(0)} ms to load the model`
-		: undefined;
-	const library =
-		embedder.library &&
-		`${embedder.library}${embedder.libraryVersion ? ` (${embedder.libraryVersion})` : ""}`;
-	const lines = [
-		["platform", `${found.platform}, Node.js ${found.node}`],
-		["processor", `${found.cpu ?? "unknown"}, ${found.cores} cores`],
-		["kp-score", found.cli],
-		["scoring", found.scoring],
-		["addon", found.addon],
-		[
-			"embedder",
-			embedder.backend && `${embedder.state}, ${embedder.backend}, ${embedder.precision}`,
-		],
-		["model", embedder.modelName && `${embedder.modelName}, in ${embedder.model}`],
-		["library", library],
-		["threads", found.threads],
-		["score", speed],
-	].filter(([, value]) => value !== undefined && value !== null);
-	const verdict = found.error
-		? `${style("red", "✗")} ${found.error.message}`
+function textOf({ embedder = {}, error, ...found }) {
+	const { backend, library, libraryVersion, model, modelName, precision, state } = embedder;
+	const version = libraryVersion ? ` (${libraryVersion})` : "";
+	const facts = {
+		platform: `${found.platform}, Node.js ${found.node}`,
+		processor: `${found.cpu ?? "unknown"}, ${found.cores} cores`,
+		"kp-score": found.cli,
+		scoring: found.scoring,
+		addon: found.addon,
+		embedder: backend && `${state}, ${backend}, ${precision}`,
+		model: modelName && `${modelName}, in ${model}`,
+		library: library && `${library}${version}`,
+		threads: found.threads,
+		score:
+			found.scoreMs &&
+			`${found.scoreMs.toFixed(1)} ms for a short trace, after ${found.warmupMs.toFixed(0)} ms to load the model`,
+	};
+	const lines = Object.entries(facts)
+		.filter(([, value]) => value !== undefined && value !== null)
+		.map(([name, value]) => `${style("dim", name.padEnd(10))} ${value}\n`);
+	const verdict = error
+		? `${style("red", "✗")} ${error.message}`
 		: `${style("green", "✓")} everything works`;
-	return `${lines.map(([name, value]) => `${style("dim", name.padEnd(10))} ${value}`).join("\n")}\n\n${verdict}\n`;
+	return `${lines.join("")}\n${verdict}\n`;
 }
 
 module.exports = async function doctor(_args, options) {
-	const output = new Output();
+	const output = new Output(process.stdout, options);
 	const { exitCode = Exit.OK, ...found } = await examine(options);
-	await output.write(isTable(output, options) ? textOf(found) : `${JSON.stringify(found)}\n`);
+	await show(output, found, textOf);
 	await output.commit();
 	return exitCode;
 };

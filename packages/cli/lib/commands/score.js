@@ -2,9 +2,10 @@
 const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
 const { recordOf } = require("../otel-file.js");
-const { openFile } = require("../output.js");
+const { openFile, show } = require("../output.js");
 const { LEGEND, rowTable } = require("../row-table.js");
-const run = require("../run.js");
+const { Run } = require("../run.js");
+const { openSession } = require("../session.js");
 const { DIMENSIONS, count, duration, percent, say, style, warn } = require("../terminal.js");
 const decide = require("./decide.js");
 
@@ -16,20 +17,13 @@ const FEW = 10;
 
 /** Counts of rows, and their scores. */
 class Statistics {
-	#threshold;
-	#scores = [];
+	scores = [];
 	/** The number of rows by dimension and value. */
 	#values = new Map(Object.keys(DIMENSIONS).map((name) => [name, new Map()]));
-	accepted = 0;
 	uncompared = 0;
 
-	constructor({ threshold }) {
-		this.#threshold = threshold;
-	}
-
 	add({ dimensions, score, similarity }) {
-		this.#scores.push(score);
-		if (score >= this.#threshold) this.accepted += 1;
+		this.scores.push(score);
 		if (similarity === null) this.uncompared += 1;
 		for (const [name, values] of this.#values) {
 			const value = dimensions[name].toFixed(2);
@@ -37,100 +31,93 @@ class Statistics {
 		}
 	}
 
-	get scored() {
-		return this.#scores.length;
-	}
-
-	/** The accepted share. */
-	get share() {
-		return this.scored === 0 ? 0 : this.accepted / this.scored;
+	/** The number of scores from a threshold on, and their share. */
+	acceptedBy(threshold) {
+		const accepted = this.scores.filter((score) => score >= threshold).length;
+		return { accepted, share: this.scores.length === 0 ? 0 : accepted / this.scores.length };
 	}
 
 	/** Such as `median 0.402, 90th percentile 0.587, maximum 0.613`. */
 	get text() {
-		const sorted = Float64Array.from(this.#scores).sort();
+		const sorted = Float64Array.from(this.scores).sort();
 		const at = (share) => sorted[Math.ceil(share * sorted.length) - 1].toFixed(3);
 		return `median ${at(0.5)}, 90th percentile ${at(0.9)}, maximum ${at(1)}`;
 	}
 
 	/** The dimensions that hardly affect the order, such as `outcome is 0.80 in all 46 runs`. */
 	get alike() {
-		if (this.scored < FEW) return [];
+		if (this.scores.length < FEW) return [];
 		return [...this.#values].flatMap(([name, values]) => {
 			const [value, n] = [...values].reduce((most, each) => (each[1] > most[1] ? each : most));
-			if (n < ALIKE * this.scored) return [];
-			const where = n === this.scored ? `all ${n} runs` : `${n} of ${this.scored} runs`;
-			return `${DIMENSIONS[name]} is ${value} in ${where}`;
+			if (n < ALIKE * this.scores.length) return [];
+			const where =
+				n === this.scores.length ? `all ${n} runs` : `${n} of ${this.scores.length} runs`;
+			return `${DIMENSIONS[name].title} is ${value} in ${where}`;
 		});
 	}
 }
 
-function summarise(statistics, remarks, { options, ms, note, isText }) {
-	const { threshold } = options;
-	const { alike, scored, uncompared } = statistics;
+function summarise(run, statistics, remarks, ms) {
+	const { threshold } = run.options;
+	const { isText } = run.output;
+	const { alike, uncompared } = statistics;
+	const scored = remarks.traces;
 	const scores = scored > 0 ? `: ${statistics.text}` : "";
-	note(`${style("bold", count(scored, "trace"))} in ${duration(ms)}${scores}`);
-	const accepted = `${statistics.accepted} of ${scored} (${percent(statistics.share)})`;
-	if (threshold !== undefined && scored > 0) note(`${accepted} score ${threshold} or more`);
-	remarks.noteAssumed(note);
-	if (isText && scored > 0) note(style("dim", LEGEND));
+	run.note(`${style("bold", count(scored, "trace"))} in ${duration(ms)}${scores}`);
+	const { accepted, share } = statistics.acceptedBy(threshold);
+	if (threshold !== undefined && scored > 0)
+		run.note(`${accepted} of ${scored} (${percent(share)}) score ${threshold} or more`);
+	remarks.noteAssumed();
+	if (isText && scored > 0) run.note(style("dim", LEGEND));
 	// Only a table has asterisks to explain.
 	const alone = `* ${uncompared} with a novelty of 0.5, because they were compared with nothing`;
-	if (isText && uncompared > 0) note(style("dim", alone));
+	if (isText && uncompared > 0) run.note(style("dim", alone));
 	if (alike.length > 0) warn(`${alike.join(", ")}: the order comes from the other dimensions`);
 	remarks.warnOfDomain();
 }
 
 const highestOf = (rows, top) => rows.sort((a, b) => b.score - a.score).slice(0, top);
 
-async function scoreAll(context, events) {
-	const { options, imported, isText, output, session, sources, stop } = context;
-	const { threshold, minShare, group, memory, top } = options;
+module.exports = async function score(args, options) {
+	if (options.decide) return decide(args, options);
+	const { threshold, minShare, emitOtel, memory, top } = options;
+	if (minShare !== undefined && threshold === undefined)
+		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
+	const events = emitOtel && (await openFile(emitOtel));
+	const run = await Run.open(options, args[0]);
+	const { output } = run;
+	const { profiles, save, scorer } = await openSession(options, { saved: true });
 	const began = performance.now();
-	const lineOf = isText ? rowTable(output, options) : undefined;
-	const show = (row) => output.write(lineOf ? lineOf(row) : `${JSON.stringify(row)}\n`);
-	const statistics = new Statistics(options);
-	const remarks = new run.Remarks(options);
+	const lineOf = rowTable(output, options);
+	const statistics = new Statistics();
 	/** With `--top`, the candidates for the highest rows. */
 	let highest = [];
-	const rows = evaluate(session.scorer, sources, { ...imported, group });
 	const take = async (row) => {
 		statistics.add(row);
-		remarks.add(row);
 		await events?.write(recordOf(row, threshold));
-		if (top === undefined) return show(row);
+		if (top === undefined) return show(output, row, lineOf);
 		highest.push(row);
 		if (highest.length >= 2 * top) highest = highestOf(highest, top);
 	};
 	const isNeeded = minShare !== undefined || events !== undefined || memory !== undefined;
-	const isShown = context.isShown || top !== undefined;
-	const { errors } = await run.each(rows, { ...context, isNeeded, isShown }, take);
-	for (const row of highestOf(highest, top)) await show(row);
-	await run.commit(output, options);
+	const isShown = top !== undefined || !output.isTerminal;
+	const remarks = await run.each(evaluate(scorer, run), take, { isNeeded, isShown });
+	for (const row of highestOf(highest, top)) await show(output, row, lineOf);
+	await run.commit();
 	await events?.commit();
-	await session.save();
+	await save();
 	const ms = performance.now() - began;
 	if (!output.isClosed || isNeeded) {
-		summarise(statistics, remarks, { options, ms, note: run.notesFor(options), isText });
-		remarks.warnOfTexts(session.scorer);
-		remarks.warnOfNames(session.profiles);
-		run.warnOfLosses(rows.report, "not scored", errors);
+		summarise(run, statistics, remarks, ms);
+		remarks.warnOfTexts(scorer);
+		remarks.warnOfNames(profiles);
+		remarks.warnOfLosses("not scored");
 	}
-	const { scored, share } = statistics;
-	if (stop.isInterrupted)
-		say(`interrupted after ${count(scored, "trace")}${memory ? `; ${memory} has them` : ""}`);
-	const gate = run.isMet(
+	const kept = memory ? `; ${memory} has them` : "";
+	if (run.interrupted) say(`interrupted after ${count(remarks.traces, "trace")}${kept}`);
+	const { share } = statistics.acceptedBy(threshold);
+	return run.exitCode(
 		minShare === undefined || share >= minShare,
 		`${percent(share)} of the traces score ${threshold} or more, --min-share is ${percent(minShare)}`,
 	);
-	return stop.exitCode({ errors, gate });
-}
-
-module.exports = async function score([args], options) {
-	if (options.decide) return decide([args], options);
-	if (options.minShare !== undefined && options.threshold === undefined)
-		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
-	const events = options.emitOtel && (await openFile(options.emitOtel));
-	const work = (context) => scoreAll(context, events);
-	return run.overSources(args, options, { saved: true }, work);
 };
