@@ -44,17 +44,6 @@ pub trait Registers: Copy + Send + Sync {
         columns: Integers<Self>,
     ) -> Integers<Self>;
 
-    /// Prefetches a cache line. The address need not be valid.
-    #[inline(always)]
-    fn prefetch(self, _line: *const u8) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch of any address has no effect on memory.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(_line.cast());
-        }
-    }
-
     /// Converts integers to float32.
     fn numbers(self, integers: Integers<Self>) -> Floats<Self>;
 
@@ -84,6 +73,17 @@ pub trait Registers: Copy + Send + Sync {
     /// Rounds numbers within -128 to 127 to the nearest integers, with ties to even, and writes them plus `ZERO` to
     /// `bytes`.
     fn store(self, numbers: [Floats<Self>; 4], bytes: &mut [u8]);
+}
+
+/// Prefetches a cache line. The address need not be valid.
+#[inline(always)]
+pub fn prefetch<T>(_line: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address has no effect on memory.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(_line.cast());
+    }
 }
 
 /// A computation that is compiled for each kind of registers.

@@ -11,7 +11,7 @@ use std::{borrow::Cow, cell::Cell};
 use pulp::Simd;
 
 use super::functions_f32::gelu;
-use crate::kernels::{Kernel, SharedSlice, aligned::Aligned};
+use crate::kernels::{Kernel, SharedSlice, aligned::Aligned, arch::prefetch};
 
 /// The number of columns whose weights are stored together.
 pub const PANEL: usize = 16;
@@ -120,27 +120,29 @@ impl Linear<'_> {
             *to = f32::from(*from);
         }
         let (decoded, _) = S::as_simd_f32s(decoded);
+        let next = self.weights.values.as_ptr().wrapping_add(at + P * size);
         let rows = self.x.len() / self.weights.depth();
-        let mut row = 0;
-        while row + R <= rows {
-            self.tile::<S, P, R, V>(simd, first, decoded, row);
-            row += R;
-        }
-        if R > 4 && row + 4 <= rows {
-            self.tile::<S, P, 4, V>(simd, first, decoded, row);
-            row += 4;
-        }
-        if R > 2 && row + 2 <= rows {
-            self.tile::<S, P, 2, V>(simd, first, decoded, row);
-            row += 2;
-        }
-        while row < rows {
-            self.tile::<S, P, 1, V>(simd, first, decoded, row);
-            row += 1;
+        // Tiles of about equal height, because one of a few rows takes nearly as long as a full one.
+        const { assert!(R <= 8) };
+        let tiles = rows.div_ceil(R);
+        for tile in 0..tiles {
+            let row = rows * tile / tiles;
+            match rows * (tile + 1) / tiles - row {
+                1 => self.tile::<S, P, 1, V>(simd, first, decoded, row, next),
+                2 => self.tile::<S, P, 2, V>(simd, first, decoded, row, next),
+                3 => self.tile::<S, P, 3, V>(simd, first, decoded, row, next),
+                4 => self.tile::<S, P, 4, V>(simd, first, decoded, row, next),
+                5 => self.tile::<S, P, 5, V>(simd, first, decoded, row, next),
+                6 => self.tile::<S, P, 6, V>(simd, first, decoded, row, next),
+                7 => self.tile::<S, P, 7, V>(simd, first, decoded, row, next),
+                _ => self.tile::<S, P, 8, V>(simd, first, decoded, row, next),
+            }
         }
         P
     }
 
+    /// Computes `R` rows of `P` panels. Meanwhile it prefetches the `next` panels: in a short text, reading the weights
+    /// takes as long as the arithmetic.
     #[inline(always)]
     #[expect(clippy::needless_range_loop, reason = "loops that the compiler takes to registers")]
     fn tile<S: Simd, const P: usize, const R: usize, const V: usize>(
@@ -149,6 +151,7 @@ impl Linear<'_> {
         first: usize,
         decoded: &[S::f32s],
         row: usize,
+        next: *const i16,
     ) {
         let depth = self.weights.depth();
         let mut rows = [self.x; R];
@@ -158,6 +161,9 @@ impl Linear<'_> {
         let decoded = &decoded[..depth * V];
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
         for k in 0..depth {
+            for panel in 0..P {
+                prefetch(next.wrapping_add((panel * depth + k) * PANEL));
+            }
             let mut weights = [simd.splat_f32s(0.0); V];
             for v in 0..V {
                 // `V / P` vectors are a line of a panel.

@@ -5,7 +5,7 @@ use pulp::Simd;
 
 use crate::kernels::{
     PANEL,
-    arch::{Integers, Registers, Work},
+    arch::{Integers, Registers, Work, prefetch},
 };
 
 /// A computation of one tile of a product.
@@ -144,7 +144,7 @@ unsafe fn add<B: Registers, const R: usize, const V: usize, const AHEAD: usize>(
         // of the `V * words` registers.
         *four = unsafe { at.read_unaligned() };
         if AHEAD > 0 && v % line == 0 {
-            registers.prefetch(at.wrapping_add(AHEAD * line).cast());
+            prefetch(at.wrapping_add(AHEAD * line));
         }
     }
     for (r, sums) in sums.iter_mut().enumerate() {
