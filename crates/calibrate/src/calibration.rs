@@ -213,7 +213,7 @@ pub struct Labels {
 }
 
 /// A point of the receiver operating characteristic.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RocPoint {
     pub threshold: Option<f64>,
@@ -222,7 +222,7 @@ pub struct RocPoint {
 }
 
 /// A point of the precision–recall curve.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionRecallPoint {
     pub threshold: Option<f64>,
     pub precision: f64,

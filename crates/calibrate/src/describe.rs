@@ -134,7 +134,7 @@ fn ecdf(sorted: &[f64]) -> Vec<EcdfPoint> {
         below += tied.len();
         EcdfPoint { score: tied[0], share: below as f64 / n }
     });
-    thin(points.collect(), ECDF_POINTS)
+    thin(points, ECDF_POINTS)
 }
 
 /// Describes all rows in their order, in at most fifty blocks of equal length.
