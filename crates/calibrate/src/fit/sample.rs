@@ -106,31 +106,22 @@ impl<'a> Sample<'a> {
         }
         let pairs: f64 = self.picked(folds).map(|(_, fold)| fold.pairs()).sum();
         for (_, fold) in self.picked(folds) {
+            let ranking = fold.ranked(weights);
+            let Some(auc) = area(ranking.concordance(|_| 1)) else { continue };
             let [negatives, positives] = fold.classes;
             let mut below = [0.0, 0.0];
-            let mut won = Vec::new();
-            let mut all = 0.0;
-            for tied in fold.ranked(weights).ties() {
+            for tied in ranking.ties() {
                 let positive = tied.iter().filter(|row| row.1).count() as f64;
                 let negative = tied.len() as f64 - positive;
                 for (_, is_positive, group) in tied {
-                    let value = if *is_positive {
-                        below[0] + negative / 2.0
+                    let (won, others) = if *is_positive {
+                        (below[0] + negative / 2.0, negatives)
                     } else {
-                        positives - below[1] - positive / 2.0
+                        (positives - below[1] - positive / 2.0, positives)
                     };
-                    all += if *is_positive { value } else { 0.0 };
-                    won.push((*is_positive, *group, value));
+                    of_group[*group as usize] += (won - others * auc) / pairs;
                 }
                 below = [below[0] + negative, below[1] + positive];
-            }
-            if negatives == 0.0 || positives == 0.0 {
-                continue;
-            }
-            let auc = all / (negatives * positives);
-            for (is_positive, group, value) in won {
-                let others = if is_positive { negatives } else { positives };
-                of_group[group as usize] += (value - others * auc) / pairs;
             }
         }
         of_group
@@ -138,7 +129,7 @@ impl<'a> Sample<'a> {
 
     /// Compares weights on held-out folds: `first[i]` and `second[i]` score fold `i`. Returns the AUC of
     /// `first` over all folds, and its difference to the AUC of `second`, with intervals by bootstrap of
-    /// groups, widened by [`OVERLAP`].
+    /// groups, widened by [`OVERLAP`] around the value within the possible range.
     pub(super) fn compare(
         &self,
         first: &[Weights; FOLDS],
@@ -157,8 +148,11 @@ impl<'a> Sample<'a> {
         });
         let value = area_of(&first, |_| 1).unwrap_or(0.5);
         let difference = value - area_of(&second, |_| 1).unwrap_or(0.5);
-        let estimate = |value, replicates, least| {
-            widen(self.bootstrap.estimate(value, replicates, self.groups), least)
+        let estimate = |value: f64, replicates, least| {
+            let away = |end: f64| (value + (end - value) * OVERLAP).clamp(least, 1.0);
+            let widen = |of: Interval| Interval { low: away(of.low), high: away(of.high) };
+            let Estimate { interval, .. } = self.bootstrap.estimate(value, replicates, self.groups);
+            Estimate { value, interval: interval.map(widen) }
         };
         (estimate(value, aucs, 0.0), estimate(difference, differences, -1.0))
     }
@@ -168,15 +162,6 @@ impl<'a> Sample<'a> {
 fn area_of(folds: &[Ranking], weight: impl Fn(u32) -> u32 + Copy) -> Option<f64> {
     let each = folds.iter().map(|fold| fold.concordance(weight));
     area(each.fold([0, 0], |sum, found| [sum[0] + found[0], sum[1] + found[1]]))
-}
-
-/// Widens the interval by [`OVERLAP`] around the value, within `least` and 1.
-fn widen(estimate: Estimate, least: f64) -> Estimate {
-    let Estimate { value, interval } = estimate;
-    let away = |end: f64| (value + (end - value) * OVERLAP).clamp(least, 1.0);
-    let interval =
-        interval.map(|Interval { low, high }| Interval { low: away(low), high: away(high) });
-    Estimate { value, interval }
 }
 
 #[cfg(test)]
