@@ -38,6 +38,16 @@ impl Dimension {
             Self::OutcomeConfidence => dimensions.outcome_confidence,
         }
     }
+
+    /// Returns the name for people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Complexity => "complexity",
+            Self::Novelty => "novelty",
+            Self::ToolDiversity => "tool diversity",
+            Self::OutcomeConfidence => "outcome confidence",
+        }
+    }
 }
 
 /// Describes the used ones of `all` rows.

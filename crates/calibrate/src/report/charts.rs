@@ -248,15 +248,3 @@ pub(super) fn deciles(deciles: &[Decile], level: f64) -> Chart {
     }
     Chart::new("Label rate by decile", note, plot, [])
 }
-
-impl Dimension {
-    /// Returns the name for people.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Complexity => "complexity",
-            Self::Novelty => "novelty",
-            Self::ToolDiversity => "tool diversity",
-            Self::OutcomeConfidence => "outcome confidence",
-        }
-    }
-}
