@@ -1,9 +1,7 @@
 //! The charts of the report.
 
 use crate::{
-    calibration::{
-        BandPoint, Block, Calibration, Decile, Dimension, Distribution, EcdfPoint, Labels,
-    },
+    calibration::{BandPoint, Block, Calibration, Decile, Distribution, EcdfPoint, Labels},
     row::Row,
 };
 
