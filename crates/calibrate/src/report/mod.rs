@@ -1,7 +1,6 @@
 //! The report: a calibration as one HTML file, which needs no network, no script and no other file.
 
 mod charts;
-mod distributions;
 mod svg;
 mod text;
 
@@ -18,8 +17,10 @@ use crate::{
 };
 
 use self::{
-    charts::{deciles, precision_recall, roc},
-    distributions::{DOMAINS, dimension_charts, domain_charts, histograms, score_charts},
+    charts::{
+        DOMAINS, deciles, dimension_charts, domain_charts, precision_recall, roc, score_charts,
+        sparks,
+    },
     text::{
         count, estimate, interval, percent, percent_interval, range, round_percent, score,
         sentence, shown,
@@ -104,10 +105,8 @@ fn percentile(distribution: &Distribution, percent: f64) -> f64 {
 fn target(found: &Calibration) -> String {
     match found.options.target {
         Some(Target::Threshold(_)) => "given".to_owned(),
-        Some(Target::Share(share)) => format!("to accept {}", round_percent(share)),
-        Some(Target::Precision(precision)) => {
-            format!("for a precision of {}", round_percent(precision))
-        }
+        Some(Target::Share(at)) => format!("to accept {}", round_percent(at)),
+        Some(Target::Precision(at)) => format!("for a precision of {}", round_percent(at)),
         None => "none".to_owned(),
     }
 }
