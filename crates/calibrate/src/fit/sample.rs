@@ -81,31 +81,31 @@ impl<'a> Sample<'a> {
         self.folds.each_ref().map(|fold| fold.ranked(weights).concordance(|_| 1)[0])
     }
 
-    /// Returns the counts of the picked folds.
-    fn picked(&self, picked: [bool; FOLDS]) -> impl Iterator<Item = (usize, &Fold)> {
-        self.folds.iter().enumerate().filter(move |(index, _)| picked[*index])
+    /// Returns all folds but the one that is held out, with their numbers.
+    fn kept(&self, held_out: Option<usize>) -> impl Iterator<Item = (usize, &Fold)> {
+        self.folds.iter().enumerate().filter(move |(index, _)| Some(*index) != held_out)
     }
 
-    /// Returns the AUC over the pairs within each of `folds`.
-    pub(super) fn auc(&self, concordance: &Concordance, folds: [bool; FOLDS]) -> f64 {
+    /// Returns the AUC over the pairs within each fold that is not held out.
+    pub(super) fn auc(&self, concordance: &Concordance, held_out: Option<usize>) -> f64 {
         let (mut twice, mut pairs) = (0.0, 0.0);
-        for (index, fold) in self.picked(folds) {
+        for (index, fold) in self.kept(held_out) {
             twice += concordance[index] as f64;
             pairs += fold.pairs();
         }
         if pairs > 0.0 { twice / (2.0 * pairs) } else { 0.5 }
     }
 
-    /// Returns the contribution of the rows of each group to the AUC over `folds`: the structural
+    /// Returns the contribution of the rows of each group to that AUC: the structural
     /// components of DeLong et al. (1988), summed by cluster as in Obuchowski (1997). The sum of their
     /// squares, or of the squares of differences, estimates the variance.
-    pub(super) fn components(&self, weights: &Weights, folds: [bool; FOLDS]) -> Vec<f64> {
+    pub(super) fn components(&self, weights: &Weights, held_out: Option<usize>) -> Vec<f64> {
         let mut of_group = vec![0.0; self.groups.count];
         if self.bootstrap.cancel.is_cancelled() {
             return of_group;
         }
-        let pairs: f64 = self.picked(folds).map(|(_, fold)| fold.pairs()).sum();
-        for (_, fold) in self.picked(folds) {
+        let pairs: f64 = self.kept(held_out).map(|(_, fold)| fold.pairs()).sum();
+        for (_, fold) in self.kept(held_out) {
             let ranking = fold.ranked(weights);
             let Some(auc) = area(ranking.concordance(|_| 1)) else { continue };
             let [negatives, positives] = fold.classes;
@@ -127,15 +127,11 @@ impl<'a> Sample<'a> {
         of_group
     }
 
-    /// Compares weights on held-out folds: `first[i]` and `second[i]` score fold `i`. Returns the AUC of
+    /// Compares weights on held-out folds: `first[i]` scores fold `i`, and `second` all. Returns the AUC of
     /// `first` over all folds, and its difference to the AUC of `second`, with intervals by bootstrap of
     /// groups, widened by [`OVERLAP`] around the value within the possible range.
-    pub(super) fn compare(
-        &self,
-        first: &[Weights; FOLDS],
-        second: &[Weights; FOLDS],
-    ) -> (Estimate, Estimate) {
-        let [first, second] = [first, second].map(|weights| -> [Ranking; FOLDS] {
+    pub(super) fn compare(&self, first: [Weights; FOLDS], second: Weights) -> (Estimate, Estimate) {
+        let [first, second] = [first, [second; FOLDS]].map(|weights| -> [Ranking; FOLDS] {
             std::array::from_fn(|fold| self.folds[fold].ranked(&weights[fold]))
         });
         let (mut aucs, mut differences) = (Vec::new(), Vec::new());
@@ -200,12 +196,11 @@ mod tests {
         let options = &Options { level: 0.682_689_492, replicates: 4000, ..Options::default() };
         let bootstrap = Bootstrap { options, cancel: &CancelToken::default() };
         let sample = sample(&groups, &bootstrap);
-        let all = [true; FOLDS];
-        let [one, other] = [ONE, OTHER].map(|weights| sample.components(&weights, all));
+        let [one, other] = [ONE, OTHER].map(|weights| sample.components(&weights, None));
         assert!(one.iter().sum::<f64>().abs() < 1e-9);
 
-        let (auc, difference) = sample.compare(&[ONE; FOLDS], &[OTHER; FOLDS]);
-        assert_eq!(auc.value, sample.auc(&sample.concordance(&ONE), all));
+        let (auc, difference) = sample.compare([ONE; FOLDS], OTHER);
+        assert_eq!(auc.value, sample.auc(&sample.concordance(&ONE), None));
         let subtracted: Vec<f64> = one.iter().zip(&other).map(|(a, b)| a - b).collect();
         for (components, estimate) in [(one, auc), (subtracted, difference)] {
             let error = components.iter().map(|part| part * part).sum::<f64>().sqrt();
