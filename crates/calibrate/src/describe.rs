@@ -65,13 +65,11 @@ pub(crate) fn summary(used: &[&Row], all: usize, chosen: Option<f64>) -> Summary
         let n = count(&|row| row.score >= threshold);
         Accepted { threshold, n, share: share(n) }
     });
-    let dimensions: Vec<_> = Dimension::ALL
-        .into_iter()
-        .filter_map(|dimension| {
-            let values = ascending(used.iter().map(|row| dimension.of(&row.dimensions)));
-            Some(DimensionDistribution { dimension, distribution: distribution(&values)? })
-        })
-        .collect();
+    let describe = |dimension: Dimension| {
+        let values = ascending(used.iter().map(|row| dimension.of(&row.dimensions)));
+        Some(DimensionDistribution { dimension, distribution: distribution(&values)? })
+    };
+    let dimensions: Vec<_> = Dimension::ALL.into_iter().filter_map(describe).collect();
     let is_constant = |of: &Distribution| n > 1 && of.max - of.min <= CONSTANT;
     let constant = dimensions.iter().filter(|of| is_constant(&of.distribution));
     Summary {

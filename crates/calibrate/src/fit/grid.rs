@@ -62,15 +62,12 @@ impl<'a> Search<'a> {
 
         let reference = sample.components(&best.weights, held_out);
         let groups = reference.len() as f64;
-        let standard_error = |weights: &Weights| {
-            let components = sample.components(weights, held_out);
+        let within = candidates.into_iter().find_map(|candidate| {
+            let components = sample.components(&candidate.weights, held_out);
             let pairs = reference.iter().zip(components);
             let squares: f64 = pairs.map(|(best, other)| (best - other).powi(2)).sum();
-            (squares * groups / (groups - 1.0)).sqrt()
-        };
-        let within = candidates.into_iter().find_map(|candidate| {
-            let error = standard_error(&candidate.weights);
-            (best.auc - candidate.auc <= error).then_some((candidate, error))
+            let standard_error = (squares * groups / (groups - 1.0)).sqrt();
+            (best.auc - candidate.auc <= standard_error).then_some((candidate, standard_error))
         });
         let (chosen, standard_error) = within.unwrap_or((best, 0.0));
         Selection { chosen, best, standard_error }

@@ -7,7 +7,7 @@ mod text;
 use std::{borrow::Borrow, iter::once};
 
 use askama::Template;
-use knowledgepulse_scoring::weights::Weights;
+use knowledgepulse_scoring::{Error, Result, weights::Weights};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -65,7 +65,7 @@ impl Default for Context {
 ///
 /// # Errors
 ///
-/// If formatting fails.
+/// `INTERNAL` if formatting fails.
 ///
 /// ```
 /// use knowledgepulse_calibrate::{Options, Row, calibrate, report};
@@ -78,14 +78,10 @@ impl Default for Context {
 /// let calibration = calibrate(&rows, &Options::default(), &CancelToken::default())?;
 /// let html = report::html(&calibration, &rows, &report::Context::default())?;
 /// assert!(html.starts_with("<!doctype html>") && !html.contains("<script"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), knowledgepulse_scoring::Error>(())
 /// ```
-pub fn html(
-    calibration: &Calibration,
-    rows: &[Row],
-    context: &Context,
-) -> Result<String, askama::Error> {
-    Report { found: calibration, rows, context }.render()
+pub fn html(calibration: &Calibration, rows: &[Row], context: &Context) -> Result<String> {
+    Report { found: calibration, rows, context }.render().map_err(Error::internal)
 }
 
 /// The whole document.
