@@ -38,7 +38,6 @@ impl Groups {
 }
 
 /// How to draw samples.
-#[derive(Clone, Copy)]
 pub(crate) struct Bootstrap<'a> {
     pub(crate) options: &'a Options,
     /// After a cancellation nothing more is computed, and results are meaningless.

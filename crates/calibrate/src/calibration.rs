@@ -10,7 +10,6 @@ use crate::options::Options;
 
 /// The result of a calibration. Serialised in camelCase, with finite numbers only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Calibration {
     pub options: Options,
     pub rows: RowCounts,
@@ -80,7 +79,6 @@ pub struct Threshold {
 
 /// The share of positive labels among the accepted labelled rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Precision {
     pub threshold: f64,
     pub precision: f64,
@@ -106,7 +104,6 @@ pub struct Summary {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct DomainSummary {
     pub domain: String,
     pub profile: String,
@@ -131,14 +128,12 @@ pub enum Dimension {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct DimensionDistribution {
     pub dimension: Dimension,
     pub distribution: Distribution,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Distribution {
     pub min: f64,
     pub max: f64,

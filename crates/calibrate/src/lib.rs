@@ -8,7 +8,7 @@
 //!
 //! It works on [`Row`]s in the order of scoring, and knows no traces, models or JavaScript. A threshold
 //! accepts a row whose score is not below it. Rows that were compared with nothing, and the first rows
-//! after an empty memory, have an unusual novelty and are excluded ([`RowCounts`]). Intervals are
+//! after an empty memory, have an unusual novelty and are excluded ([`Calibration::rows`]). Intervals are
 //! percentile intervals of a bootstrap that draws whole groups, because rows of one task or session
 //! depend on each other; intervals of rates are Wilson's at the effective sample size.
 //!
@@ -47,8 +47,6 @@ mod warnings;
 mod wilson;
 
 pub use calibration::Calibration;
-#[doc(no_inline)]
-pub use calibration::RowCounts;
 pub use json::read_json;
 pub use options::{Options, Target};
 pub use row::{Row, Source};
@@ -58,6 +56,7 @@ use knowledgepulse_workers::CancelToken;
 
 use self::{
     bootstrap::{Bootstrap, Groups},
+    calibration::RowCounts,
     labels::Labelled,
 };
 
