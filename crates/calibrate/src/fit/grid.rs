@@ -29,11 +29,12 @@ pub(super) struct Selection {
     pub(super) standard_error: f64,
 }
 
-/// Weights, their distance from the current ones, and their AUC.
+/// Weights, their distance from the current ones, how well they order the rows of each fold, and their AUC.
 #[derive(Clone, Copy)]
 pub(super) struct Candidate {
     pub(super) weights: Weights,
     distance: f64,
+    concordance: Concordance,
     pub(super) auc: f64,
 }
 
@@ -47,8 +48,10 @@ impl<'a> Search<'a> {
     pub(super) fn select(&mut self, held_out: Option<usize>) -> Selection {
         let sample = self.sample;
         // The current weights need not be on the grid.
-        let auc = sample.auc(&sample.concordance(&self.current), held_out);
-        let mut candidates = vec![Candidate { weights: self.current, distance: 0.0, auc }];
+        let concordance = sample.concordance(&self.current);
+        let auc = sample.auc(&concordance, held_out);
+        let current = Candidate { weights: self.current, distance: 0.0, concordance, auc };
+        let mut candidates = vec![current];
         candidates.extend(self.candidates(points(COARSE, [0; 4], self.highest), held_out));
         let coarse = best_of(&candidates[1..]).weights.parts();
         let center = coarse.map(|weight| (weight * f64::from(WHOLE)).round() as u8);
@@ -60,11 +63,11 @@ impl<'a> Search<'a> {
         let best = best_of(&candidates);
         candidates.sort_by(|a, b| a.distance.total_cmp(&b.distance));
 
-        let reference = sample.components(&best.weights, held_out);
+        let components = |of: &Candidate| sample.components(&of.weights, &of.concordance, held_out);
+        let reference = components(&best);
         let groups = reference.len() as f64;
         let within = candidates.into_iter().find_map(|candidate| {
-            let components = sample.components(&candidate.weights, held_out);
-            let pairs = reference.iter().zip(components);
+            let pairs = reference.iter().zip(components(&candidate));
             let squares: f64 = pairs.map(|(best, other)| (best - other).powi(2)).sum();
             let standard_error = (squares * groups / (groups - 1.0)).sqrt();
             (best.auc - candidate.auc <= standard_error).then_some((candidate, standard_error))
@@ -78,10 +81,10 @@ impl<'a> Search<'a> {
         let candidate = |point: Point| {
             let weights = Weights::new(point.map(|part| f64::from(part) / f64::from(WHOLE)));
             let concordance =
-                self.tried.entry(point).or_insert_with(|| sample.concordance(&weights));
+                *self.tried.entry(point).or_insert_with(|| sample.concordance(&weights));
             let squares = weights.parts().into_iter().zip(current).map(|(a, b)| (a - b).powi(2));
             let distance = squares.sum::<f64>().sqrt();
-            Candidate { weights, distance, auc: sample.auc(concordance, held_out) }
+            Candidate { weights, distance, concordance, auc: sample.auc(&concordance, held_out) }
         };
         points.into_iter().map(candidate).collect()
     }

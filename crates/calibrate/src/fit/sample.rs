@@ -96,21 +96,25 @@ impl<'a> Sample<'a> {
         if pairs > 0.0 { twice / (2.0 * pairs) } else { 0.5 }
     }
 
-    /// Returns the contribution of the rows of each group to that AUC: the structural
-    /// components of DeLong et al. (1988), summed by cluster as in Obuchowski (1997). The sum of their
-    /// squares, or of the squares of differences, estimates the variance.
-    pub(super) fn components(&self, weights: &Weights, held_out: Option<usize>) -> Vec<f64> {
+    /// Returns the contribution of the rows of each group to that AUC: the structural components of DeLong et
+    /// al. (1988), summed by cluster as in Obuchowski (1997). The sum of their squares, or of the squares of
+    /// differences, estimates the variance.
+    pub(super) fn components(
+        &self,
+        weights: &Weights,
+        concordance: &Concordance,
+        held_out: Option<usize>,
+    ) -> Vec<f64> {
         let mut of_group = vec![0.0; self.groups.count];
         if self.bootstrap.cancel.is_cancelled() {
             return of_group;
         }
         let pairs: f64 = self.kept(held_out).map(|(_, fold)| fold.pairs()).sum();
-        for (_, fold) in self.kept(held_out) {
-            let ranking = fold.ranked(weights);
-            let Some(auc) = area(ranking.concordance(|_| 1)) else { continue };
+        for (index, fold) in self.kept(held_out).filter(|(_, fold)| fold.pairs() > 0.0) {
+            let auc = concordance[index] as f64 / (2.0 * fold.pairs());
             let [negatives, positives] = fold.classes;
             let mut below = [0.0, 0.0];
-            for tied in ranking.ties() {
+            for tied in fold.ranked(weights).ties() {
                 let positive = tied.iter().filter(|row| row.1).count() as f64;
                 let negative = tied.len() as f64 - positive;
                 for (_, is_positive, group) in tied {
@@ -196,7 +200,8 @@ mod tests {
         let options = &Options { level: 0.682_689_492, replicates: 4000, ..Options::default() };
         let bootstrap = Bootstrap { options, cancel: &CancelToken::default() };
         let sample = sample(&groups, &bootstrap);
-        let [one, other] = [ONE, OTHER].map(|weights| sample.components(&weights, None));
+        let [one, other] = [ONE, OTHER]
+            .map(|weights| sample.components(&weights, &sample.concordance(&weights), None));
         assert!(one.iter().sum::<f64>().abs() < 1e-9);
 
         let (auc, difference) = sample.compare([ONE; FOLDS], OTHER);
