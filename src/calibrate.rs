@@ -4,7 +4,7 @@ use knowledgepulse_calibrate::{
     Calibration, Options, Row, read_json,
     report::{self, Context},
 };
-use knowledgepulse_scoring::{Error, Invalid};
+use knowledgepulse_scoring::Invalid;
 use knowledgepulse_workers::LONG;
 use napi::{
     Env, Result,
@@ -54,7 +54,7 @@ pub fn calibration_report<'env>(
         let context: Context = read_json(&context, Invalid::Option, "")?;
         let calibration: Calibration = read_json(&calibration, Invalid::Option, "calibration")?;
         let rows = Row::from_json_lines(&String::from_utf8_lossy(&rows))?;
-        report::html(&calibration, &rows, &context).map_err(Error::internal)
+        report::html(&calibration, &rows, &context)
     };
     in_background(&LONG, env, report)
 }

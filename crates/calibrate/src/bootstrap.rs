@@ -7,12 +7,7 @@ use knowledgepulse_workers::CancelToken;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::{
-    calibration::Estimate,
-    options::Options,
-    quantiles::{ascending, central},
-    row::Row,
-};
+use crate::{calibration::Estimate, options::Options, quantiles::central, row::Row};
 
 /// The groups of rows.
 pub(crate) struct Groups {
@@ -27,13 +22,10 @@ impl Groups {
     pub(crate) fn new<'a>(names: impl IntoIterator<Item = Option<&'a str>>) -> Self {
         let mut numbers = HashMap::new();
         let mut count = 0;
-        let mut next = || {
-            count += 1;
-            count - 1
-        };
-        let number = |name| match name {
-            Some(name) => *numbers.entry(name).or_insert_with(&mut next),
-            None => next(),
+        let number = |name: Option<&'a str>| {
+            let number = name.map_or(count, |name| *numbers.entry(name).or_insert(count));
+            count = count.max(number + 1);
+            number
         };
         let of = names.into_iter().map(number).collect();
         Self { of, count: count as usize }
@@ -46,7 +38,6 @@ impl Groups {
 }
 
 /// How to draw samples.
-#[derive(Clone, Copy)]
 pub(crate) struct Bootstrap<'a> {
     pub(crate) options: &'a Options,
     /// After a cancellation nothing more is computed, and results are meaningless.
@@ -71,11 +62,10 @@ impl Bootstrap<'_> {
         }
     }
 
-    /// Returns `value` with the percentile interval of the replicates, in any order; without an interval
-    /// if there are fewer than two groups.
+    /// Returns `value` with the percentile interval of the replicates; without an interval if there are
+    /// fewer than two groups.
     pub(crate) fn estimate(&self, value: f64, replicates: Vec<f64>, groups: &Groups) -> Estimate {
-        let sorted = ascending(replicates);
-        let interval = if groups.count < 2 { None } else { central(&sorted, self.options.level) };
+        let interval = central(replicates, self.options.level).filter(|_| groups.count > 1);
         Estimate { value, interval }
     }
 }

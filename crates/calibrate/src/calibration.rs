@@ -1,5 +1,5 @@
 //! The result of a calibration: everything that a report or a terminal shows. Shares, rates and levels
-//! are in \[0, 1\]; rows count from 1. `lib/types/calibrate.d.ts` documents the fields.
+//! are in \[0, 1\]; rows count from 1. `lib/types/calibrate.d.ts` documents the types and their fields.
 
 #![expect(missing_docs, reason = "the declarations of the public API document the fields")]
 
@@ -10,7 +10,6 @@ use crate::options::Options;
 
 /// The result of a calibration. Serialised in camelCase, with finite numbers only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Calibration {
     pub options: Options,
     pub rows: RowCounts,
@@ -32,7 +31,6 @@ impl Calibration {
     }
 }
 
-/// The numbers of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RowCounts {
@@ -46,7 +44,6 @@ pub struct RowCounts {
     pub labelled: usize,
 }
 
-/// The models and versions that the rows were scored with: each value once, in order of appearance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sources {
@@ -55,21 +52,18 @@ pub struct Sources {
     pub versions: Vec<String>,
 }
 
-/// A two-sided confidence interval at the level of the options.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,
 }
 
-/// A value with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     pub value: f64,
     pub interval: Option<Interval>,
 }
 
-/// The threshold that was chosen or given. It accepts a row whose score is not below it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Threshold {
@@ -85,7 +79,6 @@ pub struct Threshold {
 
 /// The share of positive labels among the accepted labelled rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Precision {
     pub threshold: f64,
     pub precision: f64,
@@ -95,7 +88,6 @@ pub struct Precision {
     pub effective: f64,
 }
 
-/// The distribution of scores and dimensions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
@@ -111,9 +103,7 @@ pub struct Summary {
     pub ecdf: Vec<EcdfPoint>,
 }
 
-/// The used rows of one domain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct DomainSummary {
     pub domain: String,
     pub profile: String,
@@ -121,7 +111,6 @@ pub struct DomainSummary {
     pub summary: Summary,
 }
 
-/// The share that a threshold accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Accepted {
     pub threshold: f64,
@@ -129,7 +118,6 @@ pub struct Accepted {
     pub share: f64,
 }
 
-/// One of the four dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Dimension {
@@ -139,17 +127,13 @@ pub enum Dimension {
     OutcomeConfidence,
 }
 
-/// The distribution of one dimension.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct DimensionDistribution {
     pub dimension: Dimension,
     pub distribution: Distribution,
 }
 
-/// The distribution of values in \[0, 1\].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Distribution {
     pub min: f64,
     pub max: f64,
@@ -158,14 +142,12 @@ pub struct Distribution {
     pub histogram: Vec<usize>,
 }
 
-/// A percentile, interpolated as numpy's `linear` does (type 7 of Hyndman and Fan).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Percentile {
     pub percent: f64,
     pub value: f64,
 }
 
-/// A step of a cumulative distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EcdfPoint {
     pub score: f64,
@@ -192,7 +174,6 @@ pub struct Examples {
     pub borderline: Vec<usize>,
 }
 
-/// Statistics of scores and labels, over the used rows with a label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Labels {
@@ -212,8 +193,7 @@ pub struct Labels {
     pub leakage: Leakage,
 }
 
-/// A point of the receiver operating characteristic.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RocPoint {
     pub threshold: Option<f64>,
@@ -221,15 +201,13 @@ pub struct RocPoint {
     pub true_positive_rate: f64,
 }
 
-/// A point of the precision–recall curve.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionRecallPoint {
     pub threshold: Option<f64>,
     pub precision: f64,
     pub recall: f64,
 }
 
-/// The interval of a curve at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BandPoint {
     pub at: f64,
@@ -237,7 +215,6 @@ pub struct BandPoint {
     pub high: f64,
 }
 
-/// Rows between two deciles of the score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Decile {
     pub from: f64,
@@ -249,7 +226,6 @@ pub struct Decile {
     pub interval: Interval,
 }
 
-/// Statistics of a threshold on labelled rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperatingPoint {
@@ -271,7 +247,6 @@ pub struct Leakage {
     pub auc_without_outcome: Option<Estimate>,
 }
 
-/// The fit of one profile to the labels of the rows that it serves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fit {
@@ -287,7 +262,6 @@ pub struct Fit {
     pub recommended: Option<Weights>,
 }
 
-/// The outcome of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum FitResult {
@@ -296,7 +270,6 @@ pub enum FitResult {
     Refused { expected: String, found: String },
 }
 
-/// Fitted weights. Every AUC is over pairs within five folds that divide no group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fitted {
@@ -311,7 +284,6 @@ pub struct Fitted {
     pub tried: usize,
 }
 
-/// A reason to doubt the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     pub code: WarningCode,
@@ -319,34 +291,21 @@ pub struct Warning {
     pub message: String,
 }
 
-/// The reasons to doubt the figures.
+/// Why to doubt the figures. `warnings.rs` has the conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningCode {
-    /// Labels equal `success` in 95 % of the rows or more.
     LabelIsSuccess,
-    /// All labels are equal.
     OneClass,
-    /// There are fewer than 30 labels of a class.
     FewLabels,
-    /// Every row has the same confidence.
     ConstantConfidence,
-    /// Ids occur more than once.
     DuplicateIds,
-    /// Some texts are equal to an earlier one for the model.
     DuplicateTexts,
-    /// All rows are of one domain.
     OneDomain,
-    /// There are fewer than 20 groups.
     FewGroups,
-    /// No row has a group.
     NoGroups,
-    /// The model saw only the beginning of 5 % of the texts or more.
     CutTexts,
-    /// Rows are of several models, precisions or versions.
     MixedSources,
-    /// Scores differ from what the profiles of the options give.
     OtherProfiles,
-    /// Rows were compared with nothing because there was no embedder, no store or no time.
     Degraded,
 }

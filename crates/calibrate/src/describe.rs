@@ -38,16 +38,26 @@ impl Dimension {
             Self::OutcomeConfidence => dimensions.outcome_confidence,
         }
     }
+
+    /// Returns the name for people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Complexity => "complexity",
+            Self::Novelty => "novelty",
+            Self::ToolDiversity => "tool diversity",
+            Self::OutcomeConfidence => "outcome confidence",
+        }
+    }
 }
 
-/// Describes used rows. `excluded` is the number of those that are not given.
-pub(crate) fn summary(rows: &[&Row], excluded: usize, chosen: Option<f64>) -> Summary {
-    let n = rows.len();
-    let count = |test: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| test(row)).count();
+/// Describes the used ones of `all` rows.
+pub(crate) fn summary(used: &[&Row], all: usize, chosen: Option<f64>) -> Summary {
+    let n = used.len();
+    let count = |test: &dyn Fn(&Row) -> bool| used.iter().filter(|row| test(row)).count();
     let share = |count: usize| count as f64 / n.max(1) as f64;
-    let scores = ascending(rows.iter().map(|row| row.score));
-    let labels: Vec<bool> = rows.iter().filter_map(|row| row.label).collect();
-    let positives = labels.iter().filter(|label| **label).count();
+    let scores = ascending(used.iter().map(|row| row.score));
+    let labels: Vec<bool> = used.iter().filter_map(|row| row.label).collect();
+    let positives = count(&|row| row.label == Some(true));
     let mut thresholds = THRESHOLDS.to_vec();
     thresholds.extend(chosen.filter(|chosen| !THRESHOLDS.contains(chosen)));
     thresholds.sort_by(f64::total_cmp);
@@ -55,55 +65,50 @@ pub(crate) fn summary(rows: &[&Row], excluded: usize, chosen: Option<f64>) -> Su
         let n = count(&|row| row.score >= threshold);
         Accepted { threshold, n, share: share(n) }
     });
-    let dimensions: Vec<_> = Dimension::ALL
-        .into_iter()
-        .filter_map(|dimension| {
-            let values = ascending(rows.iter().map(|row| dimension.of(&row.dimensions)));
-            Some(DimensionDistribution { dimension, distribution: distribution(&values)? })
-        })
-        .collect();
-    let constant = |of: &&DimensionDistribution| {
-        n > 1 && of.distribution.max - of.distribution.min <= CONSTANT
+    let describe = |dimension: Dimension| {
+        let values = ascending(used.iter().map(|row| dimension.of(&row.dimensions)));
+        Some(DimensionDistribution { dimension, distribution: distribution(&values)? })
     };
+    let dimensions: Vec<_> = Dimension::ALL.into_iter().filter_map(describe).collect();
+    let is_constant = |of: &Distribution| n > 1 && of.max - of.min <= CONSTANT;
+    let constant = dimensions.iter().filter(|of| is_constant(&of.distribution));
     Summary {
         n,
-        excluded,
+        excluded: all - n,
         cut_share: share(count(&|row| row.is_cut)),
         success_share: share(count(&|row| row.success)),
         label_share: (!labels.is_empty()).then(|| positives as f64 / labels.len() as f64),
         accepted: accepted.collect(),
         score: distribution(&scores),
-        constant_dimensions: dimensions.iter().filter(constant).map(|of| of.dimension).collect(),
+        constant_dimensions: constant.map(|of| of.dimension).collect(),
         dimensions,
         ecdf: ecdf(&scores),
     }
 }
 
-/// Describes the rows of each domain, the largest domain first. `used` says which rows count.
+/// Describes the rows of each domain, the largest domain first. `used` are the used ones.
 pub(crate) fn domains(
     rows: &[Row],
-    used: &[bool],
+    used: &[&Row],
     chosen: Option<f64>,
     profiles: &Profiles,
 ) -> Vec<DomainSummary> {
     let mut found: BTreeMap<&str, (Vec<&Row>, usize)> = BTreeMap::new();
-    for (row, used) in rows.iter().zip(used) {
-        let (of_domain, excluded) = found.entry(&row.domain).or_default();
-        if *used {
-            of_domain.push(row);
-        } else {
-            *excluded += 1;
-        }
+    for row in rows {
+        found.entry(&row.domain).or_default().1 += 1;
+    }
+    for row in used {
+        found.entry(&row.domain).or_default().0.push(row);
     }
     let mut found: Vec<_> = found.into_iter().collect();
-    found.sort_by_key(|(_, (rows, _))| Reverse(rows.len()));
-    let describe = |(domain, (rows, excluded)): (&str, (Vec<&Row>, usize))| {
+    found.sort_by_key(|(_, (used, _))| Reverse(used.len()));
+    let describe = |(domain, (used, all)): (&str, (Vec<&Row>, usize))| {
         let profile = profiles.for_domain(domain);
         DomainSummary {
             domain: domain.to_owned(),
             profile: profile.domain.into_owned(),
             weights: profile.weights,
-            summary: summary(&rows, excluded, chosen),
+            summary: summary(&used, all, chosen),
         }
     };
     found.into_iter().map(describe).collect()
@@ -134,7 +139,7 @@ fn ecdf(sorted: &[f64]) -> Vec<EcdfPoint> {
         below += tied.len();
         EcdfPoint { score: tied[0], share: below as f64 / n }
     });
-    thin(points.collect(), ECDF_POINTS)
+    thin(points, ECDF_POINTS)
 }
 
 /// Describes all rows in their order, in at most fifty blocks of equal length.
@@ -155,16 +160,16 @@ pub(crate) fn timeline(rows: &[Row]) -> Vec<Block> {
     rows.chunks(size).enumerate().filter_map(block).collect()
 }
 
-/// Returns the numbers of used rows to look at.
-pub(crate) fn examples(rows: &[Row], used: &[bool], chosen: Option<f64>) -> Examples {
-    let mut places: Vec<usize> = (0..rows.len()).filter(|place| used[*place]).collect();
-    places.sort_by(|a, b| rows[*b].score.total_cmp(&rows[*a].score));
-    let middle = chosen.or_else(|| places.get(places.len() / 2).map(|place| rows[*place].score));
-    let numbers = |places: &mut dyn Iterator<Item = &usize>| {
-        places.take(EXAMPLES).map(|place| place + 1).collect()
+/// Returns the numbers of rows to look at, among one or more.
+pub(crate) fn examples(mut numbered: Vec<(usize, &Row)>, chosen: Option<f64>) -> Examples {
+    numbered.sort_by(|(_, a), (_, b)| b.score.total_cmp(&a.score));
+    let middle = chosen.unwrap_or(numbered[numbered.len() / 2].1.score);
+    let numbers = |rows: &mut dyn Iterator<Item = &(usize, &Row)>| {
+        rows.take(EXAMPLES).map(|(number, _)| *number).collect()
     };
-    let (highest, lowest) = (numbers(&mut places.iter()), numbers(&mut places.iter().rev()));
-    let distance = |place: usize| (rows[place].score - middle.unwrap_or_default()).abs();
-    places.sort_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(a.cmp(b)));
-    Examples { highest, lowest, borderline: numbers(&mut places.iter()) }
+    let (highest, lowest) = (numbers(&mut numbered.iter()), numbers(&mut numbered.iter().rev()));
+    let distance = |row: &Row| (row.score - middle).abs();
+    numbered
+        .sort_by(|(a, row), (b, other)| distance(row).total_cmp(&distance(other)).then(a.cmp(b)));
+    Examples { highest, lowest, borderline: numbers(&mut numbered.iter()) }
 }

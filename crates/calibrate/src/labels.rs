@@ -5,7 +5,7 @@ use knowledgepulse_scoring::{overrides::Fired, weights::Weights};
 use crate::{
     bootstrap::{Bootstrap, Groups},
     calibration::{Decile, Leakage},
-    quantiles::{ascending, quantile},
+    quantiles::quantile,
     ranking::Ranking,
     row::Row,
     wilson::{EffectiveSize, intraclass_correlation, wilson},
@@ -71,17 +71,16 @@ impl<'a> Labelled<'a> {
 
 /// Judges whether the labels merely repeat `success`.
 pub(crate) fn judge_leakage(labelled: &Labelled, bootstrap: &Bootstrap) -> Leakage {
-    let leakage = labelled.leakage();
-    if !leakage.is_leak {
-        return leakage;
+    let mut leakage = labelled.leakage();
+    if leakage.is_leak {
+        let score = |row: &&Row| {
+            let profile = bootstrap.options.profiles.for_domain(&row.domain);
+            fired(row, true).correct(without_outcome(&profile.weights).apply(&row.dimensions))
+        };
+        let ranking = labelled.ranking(labelled.rows.iter().map(score));
+        leakage.auc_without_outcome = ranking.auc(&labelled.groups, bootstrap);
     }
-    let score = |row: &&Row| {
-        let profile = bootstrap.options.profiles.for_domain(&row.domain);
-        fired(row, true).correct(without_outcome(&profile.weights).apply(&row.dimensions))
-    };
-    let ranking = labelled.ranking(labelled.rows.iter().map(score));
-    let auc_without_outcome = ranking.auc(&labelled.groups, bootstrap);
-    Leakage { auc_without_outcome, ..leakage }
+    leakage
 }
 
 /// Returns the weights without outcomeConfidence, whose share goes to the others in proportion, or in
@@ -106,34 +105,22 @@ pub(crate) fn fired(row: &Row, without_outcome: bool) -> Fired {
 pub(crate) fn deciles(labelled: &Labelled, level: f64) -> Vec<Decile> {
     let Labelled { scores, labels, groups, .. } = labelled;
     let correlation = intraclass_correlation(labels, groups);
-    let sorted = ascending(scores.iter().copied());
-    let mut edges: Vec<f64> =
-        (1..=9).filter_map(|tenth| quantile(&sorted, f64::from(tenth) / 10.0)).collect();
-    edges.push(f64::INFINITY);
-    edges.dedup();
-    let mut below = f64::NEG_INFINITY;
-    let mut found = Vec::new();
-    for edge in edges {
+    let ranking = labelled.ranking(scores.iter().copied());
+    let sorted: Vec<f64> = ranking.rows.iter().map(|row| row.0).collect();
+    let edges = (1..=9).filter_map(|tenth| quantile(&sorted, f64::from(tenth) / 10.0));
+    let mut rest = &ranking.rows[..];
+    let decile = |edge| {
+        let (rows, above) = rest.split_at(rest.partition_point(|row| row.0 <= edge));
+        rest = above;
+        let (from, to) = (rows.first()?.0, rows.last()?.0);
         let mut size = EffectiveSize::new(correlation, groups);
-        let (mut n, mut positives) = (0, 0);
-        let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
-        let rows = scores.iter().zip(labels).zip(&groups.of);
-        for ((score, label), group) in rows.filter(|row| *row.0.0 > below && *row.0.0 <= edge) {
-            n += 1;
-            positives += usize::from(*label);
-            size.add(*group);
-            (from, to) = (score.min(from), score.max(to));
-        }
-        below = edge;
-        if n == 0 {
-            continue;
-        }
-        let rate = positives as f64 / n as f64;
-        let effective = size.get();
+        rows.iter().for_each(|(_, _, group)| size.add(*group));
+        let (n, positives) = (rows.len(), rows.iter().filter(|row| row.1).count());
+        let (rate, effective) = (positives as f64 / n as f64, size.get());
         let interval = wilson(rate * effective, effective, level);
-        found.push(Decile { from, to, n, positives, rate, effective, interval });
-    }
-    found
+        Some(Decile { from, to, n, positives, rate, effective, interval })
+    };
+    edges.chain([f64::INFINITY]).filter_map(decile).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //!
 //! It works on [`Row`]s in the order of scoring, and knows no traces, models or JavaScript. A threshold
 //! accepts a row whose score is not below it. Rows that were compared with nothing, and the first rows
-//! after an empty memory, have an unusual novelty and are excluded ([`RowCounts`]). Intervals are
+//! after an empty memory, have an unusual novelty and are excluded ([`Calibration::rows`]). Intervals are
 //! percentile intervals of a bootstrap that draws whole groups, because rows of one task or session
 //! depend on each other; intervals of rates are Wilson's at the effective sample size.
 //!
@@ -47,8 +47,6 @@ mod warnings;
 mod wilson;
 
 pub use calibration::Calibration;
-#[doc(no_inline)]
-pub use calibration::RowCounts;
 pub use json::read_json;
 pub use options::{Options, Target};
 pub use row::{Row, Source};
@@ -58,6 +56,7 @@ use knowledgepulse_workers::CancelToken;
 
 use self::{
     bootstrap::{Bootstrap, Groups},
+    calibration::RowCounts,
     labels::Labelled,
 };
 
@@ -73,38 +72,25 @@ use self::{
 pub fn calibrate(rows: &[Row], options: &Options, cancel: &CancelToken) -> Result<Calibration> {
     options.check()?;
     let bootstrap = Bootstrap { options, cancel };
-
     let is_cold = rows.first().is_some_and(|row| !row.is_compared());
     let first_limit = options.first.unwrap_or(if is_cold { (rows.len() / 10).min(10) } else { 0 });
-    let is_used: Vec<bool> = rows
-        .iter()
-        .zip(0..)
-        .map(|(row, place)| place >= first_limit && row.is_compared())
-        .collect();
-    let used: Vec<&Row> =
-        rows.iter().zip(&is_used).filter_map(|(row, used)| used.then_some(row)).collect();
-    let no_rows = |expected: &str, found: &str| {
-        Err(Error::invalid(Invalid::Rows("NO_ROWS"), "rows", expected, found))
-    };
-    if rows.is_empty() {
-        return no_rows("rows", "none");
-    }
+    let is_used = |(number, row): &(usize, &Row)| *number > first_limit && row.is_compared();
+    let numbered: Vec<(usize, &Row)> = (1..).zip(rows).filter(is_used).collect();
+    let used: Vec<&Row> = numbered.iter().map(|(_, row)| *row).collect();
     if used.is_empty() {
         let expected =
             format!("a row after the first {first_limit} that was compared with an earlier trace");
-        return no_rows(&expected, &format!("none among {}", rows.len()));
+        let (expected, found) = match rows.len() {
+            0 => ("rows", "none".to_owned()),
+            count => (&*expected, format!("none among {count}")),
+        };
+        return Err(Error::invalid(Invalid::Rows("NO_ROWS"), "rows", expected, found));
     }
     let labelled = Labelled::of(used.iter().copied());
-    if labelled.rows.is_empty() {
-        let no_labels = |option| {
-            Err(Error::invalid(Invalid::Rows("NO_LABELS"), option, "rows with labels", "none"))
-        };
-        if matches!(options.target, Some(Target::Precision(_))) {
-            return no_labels("target.precision");
-        }
-        if options.fit {
-            return no_labels("fit");
-        }
+    let for_precision = matches!(options.target, Some(Target::Precision(_)));
+    if labelled.rows.is_empty() && (for_precision || options.fit) {
+        let option = if for_precision { "target.precision" } else { "fit" };
+        return Err(Error::invalid(Invalid::Rows("NO_LABELS"), option, "rows with labels", "none"));
     }
 
     let groups = Groups::of_rows(&used);
@@ -126,10 +112,10 @@ pub fn calibrate(rows: &[Row], options: &Options, cancel: &CancelToken) -> Resul
     let chosen = threshold.as_ref().and_then(|threshold| threshold.value);
     let sources = warnings::sources(rows);
     let calibration = Calibration {
-        overall: describe::summary(&used, rows.len() - used.len(), chosen),
-        domains: describe::domains(rows, &is_used, chosen, &options.profiles),
+        overall: describe::summary(&used, rows.len(), chosen),
+        domains: describe::domains(rows, &used, chosen, &options.profiles),
         timeline: describe::timeline(rows),
-        examples: describe::examples(rows, &is_used, chosen),
+        examples: describe::examples(numbered, chosen),
         labels: roc::judge(&labelled, &bootstrap),
         fits: if options.fit { fit::fit(&labelled, &bootstrap) } else { Vec::new() },
         warnings: warnings::warnings(rows, &used, &labelled, &counts, &sources, &options.profiles),

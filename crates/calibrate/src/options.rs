@@ -55,26 +55,23 @@ impl Default for Options {
 
 impl Options {
     pub(crate) fn check(&self) -> Result<()> {
-        let fail =
-            |path, expected, found| Err(Error::invalid(Invalid::Option, path, expected, found));
+        let out_of = |range, path, found| {
+            let expected = format!("a number in {range}");
+            Err(Error::invalid(Invalid::Option, path, expected, number(found)))
+        };
         if !(0.5..=0.999).contains(&self.level) {
-            return fail("level", "a number in [0.5, 0.999]", number(self.level));
+            return out_of("[0.5, 0.999]", "level", self.level);
         }
         if !(100..=10_000).contains(&self.replicates) {
             let expected = "a whole number from 100 to 10000";
-            return fail("replicates", expected, self.replicates.to_string());
+            return Err(Error::invalid(Invalid::Option, "replicates", expected, self.replicates));
         }
-        match self.target {
-            Some(Target::Threshold(value)) if !(0.0..=1.0).contains(&value) => {
-                fail("target.threshold", "a number in [0, 1]", number(value))
-            }
-            Some(Target::Share(value)) if !(value > 0.0 && value <= 1.0) => {
-                fail("target.share", "a number in (0, 1]", number(value))
-            }
-            Some(Target::Precision(value)) if !(value > 0.0 && value < 1.0) => {
-                fail("target.precision", "a number in (0, 1)", number(value))
-            }
-            Some(Target::Threshold(_) | Target::Share(_) | Target::Precision(_)) | None => Ok(()),
-        }
+        let Some(target) = self.target else { return Ok(()) };
+        let (fits, range, path, found) = match target {
+            Target::Threshold(at) => ((0.0..=1.0).contains(&at), "[0, 1]", "target.threshold", at),
+            Target::Share(at) => (at > 0.0 && at <= 1.0, "(0, 1]", "target.share", at),
+            Target::Precision(at) => (at > 0.0 && at < 1.0, "(0, 1)", "target.precision", at),
+        };
+        if fits { Ok(()) } else { out_of(range, path, found) }
     }
 }

@@ -1,4 +1,4 @@
-//! Quantiles of values in ascending order.
+//! Quantiles of values.
 
 use crate::calibration::Interval;
 
@@ -19,10 +19,10 @@ pub(crate) fn ascending(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
     sorted
 }
 
-/// Returns the interval between the quantiles that leave out `1 - level`, half on each side.
-pub(crate) fn central(sorted: &[f64], level: f64) -> Option<Interval> {
-    let tail = (1.0 - level) / 2.0;
-    Some(Interval { low: quantile(sorted, tail)?, high: quantile(sorted, 1.0 - tail)? })
+/// Returns the interval between the quantiles that leave out `1 - level`, half on each side; `None` for no values.
+pub(crate) fn central(values: Vec<f64>, level: f64) -> Option<Interval> {
+    let (sorted, tail) = (ascending(values), (1.0 - level) / 2.0);
+    Some(Interval { low: quantile(&sorted, tail)?, high: quantile(&sorted, 1.0 - tail)? })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub(crate) type Scored = (f64, bool, u32);
 
 /// Labelled scores in ascending order.
 pub(crate) struct Ranking {
-    rows: Vec<Scored>,
+    pub(crate) rows: Vec<Scored>,
 }
 
 /// The number of rows of each label with at least this score.

@@ -113,14 +113,13 @@ impl Row {
         let fail = |path, expected: &str, found| {
             Err(Error::invalid(INVALID, format!("{place}.{path}"), expected, found))
         };
-        let Dimensions { complexity, novelty, tool_diversity, outcome_confidence } =
-            self.dimensions;
+        let dimensions = &self.dimensions;
         for (path, value) in [
             ("score", self.score),
-            ("dimensions.complexity", complexity),
-            ("dimensions.novelty", novelty),
-            ("dimensions.toolDiversity", tool_diversity),
-            ("dimensions.outcomeConfidence", outcome_confidence),
+            ("dimensions.complexity", dimensions.complexity),
+            ("dimensions.novelty", dimensions.novelty),
+            ("dimensions.toolDiversity", dimensions.tool_diversity),
+            ("dimensions.outcomeConfidence", dimensions.outcome_confidence),
             ("confidence", self.confidence),
         ] {
             if !(0.0..=1.0).contains(&value) {

@@ -5,7 +5,7 @@ use crate::{
     calibration::{Precision, Threshold},
     labels::Labelled,
     options::Target,
-    quantiles::{ascending, central},
+    quantiles::central,
     ranking::{Ranking, Step},
     wilson::{EffectiveSize, intraclass_correlation, wilson},
 };
@@ -23,72 +23,56 @@ pub(crate) fn choose(
     let alike = scores.iter().zip(&groups.of).map(|(score, group)| (*score, true, *group));
     let ranking = Ranking::new(alike);
     let steps: Vec<Step> = ranking.steps(|_| 1).collect();
+    let precisions = precisions(labelled, bootstrap.options.level);
     // The shortest decimal of at most `lowest` that is above every lower score.
     let above_next = |lowest: f64| {
         let next = steps.iter().map(|step| step.threshold).find(|threshold| *threshold < lowest);
         shortest(next, lowest)
     };
-    let accept = |value| {
-        let mut shares = Vec::new();
-        bootstrap.draw(groups, |counts| {
-            let steps: Vec<Step> = ranking.steps(|group| counts[group as usize]).collect();
-            shares.push(rows(accepted(&steps, value)) as f64 / rows(&steps) as f64);
-        });
-        let accepted = accepted(&steps, value);
-        let stricter = accepted.split_last().map_or(0, |(_, stricter)| rows(stricter));
-        let share = rows(accepted) as f64 / scores.len() as f64;
-        Threshold {
-            value,
-            interval: None,
-            share: bootstrap.estimate(share, shares, groups),
-            accepted: rows(accepted) as usize,
-            tied: (rows(accepted) - stricter) as usize,
-            stricter_share: None,
-            looser_share: None,
-            precision: None,
-        }
-    };
-    let precisions = precisions(labelled, bootstrap.options.level);
-    let precision_at = |threshold| {
-        let accepted = precisions.iter().take_while(|point| point.threshold >= threshold);
-        Some(Precision { threshold, ..*accepted.last()? })
-    };
-    match target {
-        Target::Threshold(value) => {
-            Threshold { precision: precision_at(value), ..accept(Some(value)) }
-        }
+    let mut neighbours = [None; 2];
+    let value = match target {
+        Target::Threshold(value) => Some(value),
         Target::Share(share) => {
-            let chosen = nearest_share(&steps, share);
-            let value = above_next(steps[chosen].threshold);
-            let mut thresholds = Vec::new();
-            bootstrap.draw(groups, |counts| {
-                let steps: Vec<Step> = ranking.steps(|group| counts[group as usize]).collect();
-                thresholds.push(steps[nearest_share(&steps, share)].threshold);
-            });
-            let interval = central(&ascending(thresholds), bootstrap.options.level);
+            let nearest = nearest_share(&steps, share);
             let share_at = |place: Option<usize>| Some(share_of(steps.get(place?)?, &steps));
-            Threshold {
-                interval: interval.filter(|_| groups.count > 1),
-                stricter_share: share_at(chosen.checked_sub(1)),
-                looser_share: share_at(Some(chosen + 1)),
-                precision: precision_at(value),
-                ..accept(Some(value))
-            }
+            neighbours = [nearest.checked_sub(1), Some(nearest + 1)].map(share_at);
+            Some(above_next(steps[nearest].threshold))
         }
         Target::Precision(target) => {
             // The loosest threshold whose lower bound reaches the target.
             let reaching = precisions.iter().rfind(|point| point.interval.low >= target);
             // By the steps of all used rows: those without a label are accepted by the same threshold.
-            let value = reaching.map(|reaching| above_next(reaching.threshold));
-            let best = precisions.iter().reduce(|best, point| {
-                if point.interval.low > best.interval.low { point } else { best }
-            });
-            let precision = reaching.or(best).map(|precision| Precision {
-                threshold: value.unwrap_or(precision.threshold),
-                ..*precision
-            });
-            Threshold { precision, ..accept(value) }
+            reaching.map(|reaching| above_next(reaching.threshold))
         }
+    };
+    let precision = if let Some(threshold) = value {
+        let accepted = precisions.iter().take_while(|point| point.threshold >= threshold);
+        accepted.last().map(|last| Precision { threshold, ..*last })
+    } else {
+        // The strictest of equal ones.
+        let points = precisions.into_iter().rev();
+        points.max_by(|a, b| a.interval.low.total_cmp(&b.interval.low))
+    };
+    let (mut shares, mut thresholds) = (Vec::new(), Vec::new());
+    bootstrap.draw(groups, |counts| {
+        let steps: Vec<Step> = ranking.steps(|group| counts[group as usize]).collect();
+        shares.push(rows(accepted(&steps, value)) as f64 / rows(&steps) as f64);
+        if let Target::Share(share) = target {
+            thresholds.push(steps[nearest_share(&steps, share)].threshold);
+        }
+    });
+    let accepted = accepted(&steps, value);
+    let stricter = accepted.split_last().map_or(0, |(_, stricter)| rows(stricter));
+    let share = rows(accepted) as f64 / scores.len() as f64;
+    Threshold {
+        value,
+        interval: central(thresholds, bootstrap.options.level).filter(|_| groups.count > 1),
+        share: bootstrap.estimate(share, shares, groups),
+        accepted: rows(accepted) as usize,
+        tied: (rows(accepted) - stricter) as usize,
+        stricter_share: neighbours[0],
+        looser_share: neighbours[1],
+        precision,
     }
 }
 
@@ -119,12 +103,12 @@ fn nearest_share(steps: &[Step], target: f64) -> usize {
 
 /// Returns the shortest decimal above `below` that is at most `value`, which is in \[0, 1\].
 fn shortest(below: Option<f64>, value: f64) -> f64 {
-    let decimals = (0..17).map(|digits| {
+    let mut decimals = (0..17).map(|digits| {
         let scale = 10_f64.powi(digits);
         (value * scale).floor() / scale
     });
     let fits = |decimal: &f64| *decimal <= value && below.is_none_or(|below| *decimal > below);
-    decimals.into_iter().find(fits).unwrap_or(value)
+    decimals.find(fits).unwrap_or(value)
 }
 
 /// Returns the precision at every distinct score, from the strictest.

@@ -1,6 +1,6 @@
 //! Reasons to doubt the figures of a calibration.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use knowledgepulse_scoring::Profiles;
 
@@ -65,12 +65,12 @@ pub(crate) fn warnings(
          intervals are wide and too optimistic"
     );
     warn_if((1..CLASS).contains(&fewest), WarningCode::FewLabels, fewest, message);
-    let is_constant = used.windows(2).all(|pair| pair[0].confidence == pair[1].confidence);
+    let (confidence, domain) = (used[0].confidence, &used[0].domain);
+    let is_constant = used.len() > 1 && used.iter().all(|row| row.confidence == confidence);
     let message = format!(
-        "every row has the confidence {}: outcomeConfidence depends on success only",
-        used[0].confidence
+        "every row has the confidence {confidence}: outcomeConfidence depends on success only"
     );
-    warn_if(used.len() > 1 && is_constant, WarningCode::ConstantConfidence, used.len(), message);
+    warn_if(is_constant, WarningCode::ConstantConfidence, used.len(), message);
     let ids: Vec<&String> = all.iter().filter_map(|row| row.id.as_ref()).collect();
     let repeated = ids.len() - ids.iter().collect::<HashSet<_>>().len();
     let message = format!("rows with the id of an earlier one: {repeated}");
@@ -81,12 +81,10 @@ pub(crate) fn warnings(
          novelty, and are not independent"
     );
     warn_if(same > 0, WarningCode::DuplicateTexts, same, message);
-    let domains: BTreeSet<_> = used.iter().map(|row| &*row.domain).collect();
-    let message = format!(
-        "all rows are of the domain {:?}: the results may not hold for others",
-        used[0].domain
-    );
-    warn_if(domains.len() == 1, WarningCode::OneDomain, used.len(), message);
+    let is_one = used.iter().all(|row| row.domain == *domain);
+    let message =
+        format!("all rows are of the domain {domain:?}: the results may not hold for others");
+    warn_if(is_one, WarningCode::OneDomain, used.len(), message);
     let groups = counts.groups;
     let message = format!(
         "number of groups: {groups}; with fewer than {FEW_GROUPS}, intervals by bootstrap are too \

@@ -1,13 +1,10 @@
 //! The search over the simplex.
 
-use std::collections::HashMap;
+use std::{array, collections::HashMap};
 
 use knowledgepulse_scoring::weights::Weights;
 
-use super::{
-    folds::FOLDS,
-    sample::{Concordance, Sample},
-};
+use super::sample::{Concordance, Sample};
 
 /// Weights in hundredths: complexity, novelty, toolDiversity, outcomeConfidence.
 type Point = [u8; 4];
@@ -19,8 +16,8 @@ const COARSE: u8 = 5;
 pub(super) struct Search<'a> {
     sample: &'a Sample<'a>,
     current: Weights,
-    /// Whether the weight of outcomeConfidence is 0.
-    without_outcome: bool,
+    /// The upper bounds: [`WHOLE`], but 0 for outcomeConfidence if it is left out.
+    highest: Point,
     pub(super) tried: HashMap<Point, Concordance>,
 }
 
@@ -32,68 +29,64 @@ pub(super) struct Selection {
     pub(super) standard_error: f64,
 }
 
-/// Weights, their distance from the current ones, and their AUC.
+/// Weights, their distance from the current ones, how well they order the rows of each fold, and their AUC.
 #[derive(Clone, Copy)]
 pub(super) struct Candidate {
     pub(super) weights: Weights,
     distance: f64,
+    concordance: Concordance,
     pub(super) auc: f64,
 }
 
 impl<'a> Search<'a> {
     pub(super) fn new(sample: &'a Sample<'a>, current: Weights, without_outcome: bool) -> Self {
-        Self { sample, current, without_outcome, tried: HashMap::new() }
+        let highest = [WHOLE, WHOLE, WHOLE, if without_outcome { 0 } else { WHOLE }];
+        Self { sample, current, highest, tried: HashMap::new() }
     }
 
-    /// Chooses weights by the rows of `folds`.
-    pub(super) fn select(&mut self, folds: [bool; FOLDS]) -> Selection {
+    /// Chooses weights by the rows of all folds but the one that is held out.
+    pub(super) fn select(&mut self, held_out: Option<usize>) -> Selection {
         let sample = self.sample;
         // The current weights need not be on the grid.
-        let auc = sample.auc(&sample.concordance(&self.current), folds);
-        let current = Candidate { weights: self.current, distance: 0.0, auc };
+        let concordance = sample.concordance(&self.current);
+        let auc = sample.auc(&concordance, held_out);
+        let current = Candidate { weights: self.current, distance: 0.0, concordance, auc };
         let mut candidates = vec![current];
-        candidates.extend(self.candidates(points(COARSE, [0; 4], [WHOLE; 4]), folds));
-        let center = best_of(&candidates[1..])
-            .weights
-            .parts()
-            .map(|weight| (weight * f64::from(WHOLE)).round() as u8);
+        candidates.extend(self.candidates(points(COARSE, [0; 4], self.highest), held_out));
+        let coarse = best_of(&candidates[1..]).weights.parts();
+        let center = coarse.map(|weight| (weight * f64::from(WHOLE)).round() as u8);
         // Up to the neighbours on the coarse grid.
         let low = center.map(|weight| weight.saturating_sub(COARSE));
-        let high = center.map(|weight| (weight + COARSE).min(WHOLE));
-        candidates.extend(self.candidates(points(1, low, high), folds));
-        let best = best_of(&candidates[1..]);
+        let high = array::from_fn(|place| (center[place] + COARSE).min(self.highest[place]));
+        candidates.extend(self.candidates(points(1, low, high), held_out));
         // The current weights may be the best, and lie between the points.
-        let best = if current.auc >= best.auc { current } else { best };
+        let best = best_of(&candidates);
         candidates.sort_by(|a, b| a.distance.total_cmp(&b.distance));
 
-        let reference = sample.components(&best.weights, folds);
+        let components = |of: &Candidate| sample.components(&of.weights, &of.concordance, held_out);
+        let reference = components(&best);
         let groups = reference.len() as f64;
-        let standard_error = |weights: &Weights| {
-            let components = sample.components(weights, folds);
-            let pairs = reference.iter().zip(components);
-            let squares: f64 = pairs.map(|(best, other)| (best - other).powi(2)).sum();
-            (squares * groups / (groups - 1.0)).sqrt()
-        };
         let within = candidates.into_iter().find_map(|candidate| {
-            let error = standard_error(&candidate.weights);
-            (best.auc - candidate.auc <= error).then_some((candidate, error))
+            let pairs = reference.iter().zip(components(&candidate));
+            let squares: f64 = pairs.map(|(best, other)| (best - other).powi(2)).sum();
+            let standard_error = (squares * groups / (groups - 1.0)).sqrt();
+            (best.auc - candidate.auc <= standard_error).then_some((candidate, standard_error))
         });
         let (chosen, standard_error) = within.unwrap_or((best, 0.0));
         Selection { chosen, best, standard_error }
     }
 
-    fn candidates(&mut self, points: Vec<Point>, folds: [bool; FOLDS]) -> Vec<Candidate> {
+    fn candidates(&mut self, points: Vec<Point>, held_out: Option<usize>) -> Vec<Candidate> {
         let (sample, current) = (self.sample, self.current.parts());
-        let allowed = points.into_iter().filter(|point| !self.without_outcome || point[3] == 0);
         let candidate = |point: Point| {
             let weights = Weights::new(point.map(|part| f64::from(part) / f64::from(WHOLE)));
             let concordance =
-                self.tried.entry(point).or_insert_with(|| sample.concordance(&weights));
+                *self.tried.entry(point).or_insert_with(|| sample.concordance(&weights));
             let squares = weights.parts().into_iter().zip(current).map(|(a, b)| (a - b).powi(2));
             let distance = squares.sum::<f64>().sqrt();
-            Candidate { weights, distance, auc: sample.auc(concordance, folds) }
+            Candidate { weights, distance, concordance, auc: sample.auc(&concordance, held_out) }
         };
-        allowed.map(candidate).collect()
+        points.into_iter().map(candidate).collect()
     }
 }
 

@@ -9,7 +9,7 @@ mod folds;
 mod grid;
 mod sample;
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{array, cmp::Reverse, collections::BTreeMap};
 
 use knowledgepulse_scoring::weights::Weights;
 
@@ -34,29 +34,27 @@ const GROUPS: usize = 2 * FOLDS;
 
 /// Fits every profile that serves labelled rows.
 pub(crate) fn fit(labelled: &Labelled, bootstrap: &Bootstrap) -> Vec<Fit> {
-    let mut served: BTreeMap<String, (Weights, Vec<&Row>)> = BTreeMap::new();
+    let profiles = &bootstrap.options.profiles;
+    let mut served: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     for row in &labelled.rows {
-        let profile = bootstrap.options.profiles.for_domain(&row.domain);
-        let served = served.entry(profile.domain.into_owned());
-        served.or_insert((profile.weights, Vec::new())).1.push(row);
+        let profile = profiles.for_domain(&row.domain).domain;
+        served.entry(profile.into_owned()).or_default().push(row);
     }
     let mut served: Vec<_> = served.into_iter().collect();
-    served.sort_by_key(|(_, (_, rows))| Reverse(rows.len()));
-    let fit = |(name, (current, rows)): (String, (Weights, Vec<&Row>))| {
-        fit_profile(current, name, &Labelled::of(rows), bootstrap)
-    };
+    served.sort_by_key(|(_, rows)| Reverse(rows.len()));
+    let fit = |(name, rows)| fit_profile(name, &Labelled::of(rows), bootstrap);
     served.into_iter().map(fit).collect()
 }
 
-fn fit_profile(current: Weights, name: String, rows: &Labelled, bootstrap: &Bootstrap) -> Fit {
+fn fit_profile(name: String, rows: &Labelled, bootstrap: &Bootstrap) -> Fit {
     let (positives, negatives) = (rows.positives(), rows.negatives());
     let groups = rows.groups.count;
     let mut domains: Vec<String> = rows.rows.iter().map(|row| row.domain.clone()).collect();
     domains.sort_unstable();
     domains.dedup();
     let without = rows.leakage().is_leak;
-    let outcome = current.outcome_confidence;
-    let current = if without { without_outcome(&current) } else { current };
+    let profile = bootstrap.options.profiles.for_domain(&name).weights;
+    let current = if without { without_outcome(&profile) } else { profile };
     let result = if positives < CLASS || negatives < CLASS || groups < GROUPS {
         FitResult::Refused {
             expected: format!("{CLASS} rows or more of each label, in {GROUPS} groups or more"),
@@ -68,7 +66,8 @@ fn fit_profile(current: Weights, name: String, rows: &Labelled, bootstrap: &Boot
         search(&sample, &current, without)
     };
     let recommended = if let FitResult::Better(fitted) = &result {
-        Some(recommended(&fitted.weights, if without { outcome } else { 0.0 }))
+        let outcome = if without { profile.outcome_confidence } else { 0.0 };
+        Some(recommended(&fitted.weights, outcome))
     } else {
         None
     };
@@ -97,17 +96,13 @@ fn recommended(weights: &Weights, outcome: f64) -> Weights {
 
 fn search(sample: &Sample, current: &Weights, without: bool) -> FitResult {
     let mut search = Search::new(sample, *current, without);
-    let Selection { chosen, best, standard_error } = search.select([true; FOLDS]);
-    let held_out = std::array::from_fn(|held_out| {
-        let mut folds = [true; FOLDS];
-        folds[held_out] = false;
-        search.select(folds).chosen.weights
-    });
-    let (held_out_auc, improvement) = sample.compare(&held_out, &[*current; FOLDS]);
+    let Selection { chosen, best, standard_error } = search.select(None);
+    let held_out = array::from_fn(|held_out| search.select(Some(held_out)).chosen.weights);
+    let (held_out_auc, improvement) = sample.compare(held_out, *current);
     let fitted = Fitted {
         weights: chosen.weights,
         best: best.weights,
-        current_auc: sample.auc(&sample.concordance(current), [true; FOLDS]),
+        current_auc: sample.auc(&sample.concordance(current), None),
         auc: chosen.auc,
         best_auc: best.auc,
         standard_error,

@@ -81,70 +81,61 @@ impl<'a> Sample<'a> {
         self.folds.each_ref().map(|fold| fold.ranked(weights).concordance(|_| 1)[0])
     }
 
-    /// Returns the counts of the picked folds.
-    fn picked(&self, picked: [bool; FOLDS]) -> impl Iterator<Item = (usize, &Fold)> {
-        self.folds.iter().enumerate().filter(move |(index, _)| picked[*index])
+    /// Returns all folds but the one that is held out, with their numbers.
+    fn kept(&self, held_out: Option<usize>) -> impl Iterator<Item = (usize, &Fold)> {
+        self.folds.iter().enumerate().filter(move |(index, _)| Some(*index) != held_out)
     }
 
-    /// Returns the AUC over the pairs within each of `folds`.
-    pub(super) fn auc(&self, concordance: &Concordance, folds: [bool; FOLDS]) -> f64 {
+    /// Returns the AUC over the pairs within each fold that is not held out.
+    pub(super) fn auc(&self, concordance: &Concordance, held_out: Option<usize>) -> f64 {
         let (mut twice, mut pairs) = (0.0, 0.0);
-        for (index, fold) in self.picked(folds) {
+        for (index, fold) in self.kept(held_out) {
             twice += concordance[index] as f64;
             pairs += fold.pairs();
         }
         if pairs > 0.0 { twice / (2.0 * pairs) } else { 0.5 }
     }
 
-    /// Returns the contribution of the rows of each group to the AUC over `folds`: the structural
-    /// components of DeLong et al. (1988), summed by cluster as in Obuchowski (1997). The sum of their
-    /// squares, or of the squares of differences, estimates the variance.
-    pub(super) fn components(&self, weights: &Weights, folds: [bool; FOLDS]) -> Vec<f64> {
+    /// Returns the contribution of the rows of each group to that AUC: the structural components of DeLong et
+    /// al. (1988), summed by cluster as in Obuchowski (1997). The sum of their squares, or of the squares of
+    /// differences, estimates the variance.
+    pub(super) fn components(
+        &self,
+        weights: &Weights,
+        concordance: &Concordance,
+        held_out: Option<usize>,
+    ) -> Vec<f64> {
         let mut of_group = vec![0.0; self.groups.count];
         if self.bootstrap.cancel.is_cancelled() {
             return of_group;
         }
-        let pairs: f64 = self.picked(folds).map(|(_, fold)| fold.pairs()).sum();
-        for (_, fold) in self.picked(folds) {
+        let pairs: f64 = self.kept(held_out).map(|(_, fold)| fold.pairs()).sum();
+        for (index, fold) in self.kept(held_out).filter(|(_, fold)| fold.pairs() > 0.0) {
+            let auc = concordance[index] as f64 / (2.0 * fold.pairs());
             let [negatives, positives] = fold.classes;
             let mut below = [0.0, 0.0];
-            let mut won = Vec::new();
-            let mut all = 0.0;
             for tied in fold.ranked(weights).ties() {
                 let positive = tied.iter().filter(|row| row.1).count() as f64;
                 let negative = tied.len() as f64 - positive;
                 for (_, is_positive, group) in tied {
-                    let value = if *is_positive {
-                        below[0] + negative / 2.0
+                    let (won, others) = if *is_positive {
+                        (below[0] + negative / 2.0, negatives)
                     } else {
-                        positives - below[1] - positive / 2.0
+                        (positives - below[1] - positive / 2.0, positives)
                     };
-                    all += if *is_positive { value } else { 0.0 };
-                    won.push((*is_positive, *group, value));
+                    of_group[*group as usize] += (won - others * auc) / pairs;
                 }
                 below = [below[0] + negative, below[1] + positive];
-            }
-            if negatives == 0.0 || positives == 0.0 {
-                continue;
-            }
-            let auc = all / (negatives * positives);
-            for (is_positive, group, value) in won {
-                let others = if is_positive { negatives } else { positives };
-                of_group[group as usize] += (value - others * auc) / pairs;
             }
         }
         of_group
     }
 
-    /// Compares weights on held-out folds: `first[i]` and `second[i]` score fold `i`. Returns the AUC of
+    /// Compares weights on held-out folds: `first[i]` scores fold `i`, and `second` all. Returns the AUC of
     /// `first` over all folds, and its difference to the AUC of `second`, with intervals by bootstrap of
-    /// groups, widened by [`OVERLAP`].
-    pub(super) fn compare(
-        &self,
-        first: &[Weights; FOLDS],
-        second: &[Weights; FOLDS],
-    ) -> (Estimate, Estimate) {
-        let [first, second] = [first, second].map(|weights| -> [Ranking; FOLDS] {
+    /// groups, widened by [`OVERLAP`] around the value within the possible range.
+    pub(super) fn compare(&self, first: [Weights; FOLDS], second: Weights) -> (Estimate, Estimate) {
+        let [first, second] = [first, [second; FOLDS]].map(|weights| -> [Ranking; FOLDS] {
             std::array::from_fn(|fold| self.folds[fold].ranked(&weights[fold]))
         });
         let (mut aucs, mut differences) = (Vec::new(), Vec::new());
@@ -157,8 +148,11 @@ impl<'a> Sample<'a> {
         });
         let value = area_of(&first, |_| 1).unwrap_or(0.5);
         let difference = value - area_of(&second, |_| 1).unwrap_or(0.5);
-        let estimate = |value, replicates, least| {
-            widen(self.bootstrap.estimate(value, replicates, self.groups), least)
+        let estimate = |value: f64, replicates, least| {
+            let away = |end: f64| (value + (end - value) * OVERLAP).clamp(least, 1.0);
+            let widen = |of: Interval| Interval { low: away(of.low), high: away(of.high) };
+            let Estimate { interval, .. } = self.bootstrap.estimate(value, replicates, self.groups);
+            Estimate { value, interval: interval.map(widen) }
         };
         (estimate(value, aucs, 0.0), estimate(difference, differences, -1.0))
     }
@@ -168,15 +162,6 @@ impl<'a> Sample<'a> {
 fn area_of(folds: &[Ranking], weight: impl Fn(u32) -> u32 + Copy) -> Option<f64> {
     let each = folds.iter().map(|fold| fold.concordance(weight));
     area(each.fold([0, 0], |sum, found| [sum[0] + found[0], sum[1] + found[1]]))
-}
-
-/// Widens the interval by [`OVERLAP`] around the value, within `least` and 1.
-fn widen(estimate: Estimate, least: f64) -> Estimate {
-    let Estimate { value, interval } = estimate;
-    let away = |end: f64| (value + (end - value) * OVERLAP).clamp(least, 1.0);
-    let interval =
-        interval.map(|Interval { low, high }| Interval { low: away(low), high: away(high) });
-    Estimate { value, interval }
 }
 
 #[cfg(test)]
@@ -215,12 +200,12 @@ mod tests {
         let options = &Options { level: 0.682_689_492, replicates: 4000, ..Options::default() };
         let bootstrap = Bootstrap { options, cancel: &CancelToken::default() };
         let sample = sample(&groups, &bootstrap);
-        let all = [true; FOLDS];
-        let [one, other] = [ONE, OTHER].map(|weights| sample.components(&weights, all));
+        let [one, other] = [ONE, OTHER]
+            .map(|weights| sample.components(&weights, &sample.concordance(&weights), None));
         assert!(one.iter().sum::<f64>().abs() < 1e-9);
 
-        let (auc, difference) = sample.compare(&[ONE; FOLDS], &[OTHER; FOLDS]);
-        assert_eq!(auc.value, sample.auc(&sample.concordance(&ONE), all));
+        let (auc, difference) = sample.compare([ONE; FOLDS], OTHER);
+        assert_eq!(auc.value, sample.auc(&sample.concordance(&ONE), None));
         let subtracted: Vec<f64> = one.iter().zip(&other).map(|(a, b)| a - b).collect();
         for (components, estimate) in [(one, auc), (subtracted, difference)] {
             let error = components.iter().map(|part| part * part).sum::<f64>().sqrt();

@@ -1,17 +1,23 @@
 //! The charts of the report.
 
+use std::iter::once;
+
 use crate::{
     calibration::{
-        BandPoint, Block, Calibration, Decile, Dimension, Distribution, EcdfPoint, Labels,
+        BandPoint, Block, Calibration, Decile, Dimension, Distribution, EcdfPoint, Labels, Summary,
+        Threshold,
     },
     row::Row,
 };
 
 use super::{
     percentile,
-    svg::{Axis, Markup, Plot},
-    text::{count, percent, round_percent, score},
+    svg::{Axis, Markup, Plot, spark},
+    text::{count, percent, range, round_percent, score, sentence, shown},
 };
+
+/// The number of domains with a chart. The tables have all domains.
+pub(super) const DOMAINS: usize = 12;
 
 /// The minimum number of rows in a block with percentiles; rows of smaller blocks are drawn as points.
 const ROWS_FOR_PERCENTILES: usize = 10;
@@ -26,82 +32,107 @@ pub(super) struct Chart {
 }
 
 impl Chart {
-    fn new<const N: usize>(
-        title: &str,
-        note: String,
-        plot: Plot,
-        keys: [(&'static str, &str); N],
-    ) -> Self {
-        let keys = keys.map(|(class, name)| (class, name.to_owned())).into();
+    fn new(title: &str, note: String, plot: Plot, keys: &[(&'static str, &str)]) -> Self {
+        let keys = keys.iter().map(|(class, name)| (*class, (*name).to_owned())).collect();
         Self { title: title.to_owned(), note, svg: plot.finish(), keys }
     }
 }
 
-fn rows(distribution: &Distribution) -> usize {
-    distribution.histogram.iter().sum()
-}
-
-/// Returns the end of the axis for the shares in a histogram.
-pub(super) fn top(distribution: &Distribution) -> f64 {
-    let most = distribution.histogram.iter().copied().max().unwrap_or(0);
-    round_up(most as f64 / rows(distribution).max(1) as f64)
-}
-
-/// Rounds up to 5 %, 10 %, 20 % … 100 %.
-fn round_up(share: f64) -> f64 {
-    if share <= 0.05 { 0.05 } else { ((share * 10.0 - 1e-9).ceil() / 10.0).clamp(0.1, 1.0) }
-}
-
-/// `what` is on the horizontal axis; `to` is the end of the vertical one.
-pub(super) fn histogram(
-    title: &str,
-    what: &str,
-    distribution: &Distribution,
-    to: f64,
-    threshold: Option<f64>,
-) -> Chart {
-    let note = summary(distribution);
-    let name = format!("Histogram of {what}, {title}");
-    let mut plot = Plot::new(&name, &note, Axis::unit(what), Axis::share("share of traces", to));
-    let width = 1.0 / distribution.histogram.len().max(1) as f64;
-    let n = rows(distribution).max(1);
-    for (index, rows) in distribution.histogram.iter().enumerate() {
-        let from = index as f64 * width;
-        let share = *rows as f64 / n as f64;
-        let title = format!(
-            "{from:.2}–{:.2}: {} ({})",
-            from + width,
-            count(*rows, "trace"),
-            percent(share)
-        );
-        plot.bar(from, from + width, share, &title);
+pub(super) fn score_charts(found: &Calibration, rows: &[Row]) -> Vec<Chart> {
+    let chosen = found.chosen();
+    let mut charts = Vec::new();
+    if let Some(scores) = &found.overall.score {
+        charts = histograms(vec![("All domains".to_owned(), "score", scores)], chosen);
+        charts.push(ecdf(&found.overall.ecdf, chosen));
     }
-    plot.vertical_threshold(threshold);
-    Chart::new(title, note, plot, [])
+    charts.extend(timeline(found, rows));
+    charts
 }
 
-fn summary(distribution: &Distribution) -> String {
-    let at = |percent| score(percentile(distribution, percent));
-    format!(
-        "{}, median {}, middle half {}–{}, range {}–{}",
-        count(rows(distribution), "trace"),
-        at(50.0),
-        at(25.0),
-        at(75.0),
-        score(distribution.min),
-        score(distribution.max)
-    )
-}
-
-pub(super) fn ecdf(points: &[EcdfPoint], threshold: Option<f64>) -> Chart {
-    let below = threshold.map(|threshold| {
-        let below = points.iter().rev().find(|point| point.score < threshold);
-        (threshold, below.map_or(0.0, |point| point.share))
+pub(super) fn domain_charts(found: &Calibration) -> Vec<Chart> {
+    // The chart of a single domain is that of all domains.
+    let domains = found.domains.iter().take(DOMAINS).filter(|_| found.domains.len() != 1);
+    let scores = domains.filter_map(|domain| {
+        Some((shown(&domain.domain), "score", domain.summary.score.as_ref()?))
     });
-    let note = below.map_or_else(
-        || "The share of traces with at most this score.".to_owned(),
-        |(at, share)| format!("{} of the traces are below {}.", percent(share), score(at)),
-    );
+    histograms(scores.collect(), found.chosen())
+}
+
+pub(super) fn dimension_charts(overall: &Summary) -> Vec<Chart> {
+    let of_each = overall.dimensions.iter().map(|of| {
+        let name = of.dimension.name();
+        (sentence(name), name, &of.distribution)
+    });
+    histograms(of_each.collect(), None)
+}
+
+/// Draws histograms with one vertical axis, so that they compare: each has a title, and the name of its
+/// horizontal axis.
+fn histograms(of: Vec<(String, &str, &Distribution)>, threshold: Option<f64>) -> Vec<Chart> {
+    let bins = of.iter().flat_map(|(_, _, of)| of.histogram.iter().map(|bin| share(*bin, of)));
+    let highest = bins.fold(0.0, f64::max);
+    // 5 %, 10 %, 20 % … 100 %.
+    let tenths = (highest * 10.0 - 1e-9).ceil().clamp(1.0, 10.0);
+    let to = if highest <= 0.05 { 0.05 } else { tenths / 10.0 };
+    let histogram = |(title, what, of): (String, &str, &Distribution)| {
+        let note = summary(of);
+        let name = format!("Histogram of {what}, {title}");
+        let y = Axis::share("share of traces", to);
+        let mut plot = Plot::new(&name, &note, Axis::unit(what), y);
+        let width = 1.0 / of.histogram.len().max(1) as f64;
+        for (index, bin) in of.histogram.iter().enumerate() {
+            let (from, share) = (index as f64 * width, share(*bin, of));
+            let to = from + width;
+            let rows = count(*bin, "trace");
+            plot.bar(from, to, share, &format!("{from:.2}–{to:.2}: {rows} ({})", percent(share)));
+        }
+        plot.vertical_threshold(threshold);
+        Chart::new(&title, note, plot, &[])
+    };
+    of.into_iter().map(histogram).collect()
+}
+
+fn rows(of: &Distribution) -> usize {
+    of.histogram.iter().sum()
+}
+
+/// Returns the share of the rows of one bin.
+fn share(bin: usize, of: &Distribution) -> f64 {
+    bin as f64 / rows(of).max(1) as f64
+}
+
+/// Draws small histograms of the score and of the dimensions; `None` without rows.
+pub(super) fn sparks(
+    name: &str,
+    summary: &Summary,
+    threshold: Option<f64>,
+) -> impl Iterator<Item = Option<Markup>> {
+    let mark = |what: &str, of: Option<&Distribution>, threshold: Option<f64>| {
+        let of = of?;
+        let median = score(percentile(of, 50.0));
+        let name = format!("Histogram of {what} from 0 to 1, {name}: median {median}");
+        Some(spark(&name, &of.histogram, threshold))
+    };
+    let dimensions = Dimension::ALL.map(|dimension| {
+        let of = summary.dimensions.iter().find(|of| of.dimension == dimension);
+        mark(dimension.name(), of.map(|of| &of.distribution), None)
+    });
+    once(mark("score", summary.score.as_ref(), threshold)).chain(dimensions)
+}
+
+fn summary(of: &Distribution) -> String {
+    let [low, median, high] = [25.0, 50.0, 75.0].map(|percent| score(percentile(of, percent)));
+    let (rows, range) = (count(rows(of), "trace"), range(of.min, of.max));
+    format!("{rows}, median {median}, middle half {low}–{high}, range {range}")
+}
+
+fn ecdf(points: &[EcdfPoint], threshold: Option<f64>) -> Chart {
+    let note = if let Some(at) = threshold {
+        let below = points.iter().rfind(|point| point.score < at).map_or(0.0, |point| point.share);
+        format!("{} of the traces are below {}.", percent(below), score(at))
+    } else {
+        "The share of traces with at most this score.".to_owned()
+    };
     let x = Axis::unit("score");
     let y = Axis::share("share of traces at or below the score", 1.0);
     let mut plot = Plot::new("Cumulative distribution of the score", &note, x, y);
@@ -115,11 +146,11 @@ pub(super) fn ecdf(points: &[EcdfPoint], threshold: Option<f64>) -> Chart {
     // Before the curve, so that its casing does not cut it.
     plot.vertical_threshold(threshold);
     plot.line("line", steps);
-    Chart::new("Cumulative distribution", note, plot, [])
+    Chart::new("Cumulative distribution", note, plot, &[])
 }
 
 /// Returns `None` for fewer than two rows.
-pub(super) fn timeline(found: &Calibration, rows: &[Row]) -> Option<Chart> {
+fn timeline(found: &Calibration, rows: &[Row]) -> Option<Chart> {
     let (blocks, cold) = (&found.timeline[..], found.rows.first_limit);
     let (first, last) = (blocks.first()?, blocks.last().filter(|block| block.last > 1)?);
     let to = last.last as f64;
@@ -143,30 +174,28 @@ pub(super) fn timeline(found: &Calibration, rows: &[Row]) -> Option<Chart> {
         [only] => vec![(only.first as f64, only), (to, only)],
         blocks => blocks.iter().map(|block| (middle(block), block)).collect(),
     };
-    let has_percentiles = first.last - first.first + 1 >= ROWS_FOR_PERCENTILES;
-    if has_percentiles {
+    let spread = if first.last - first.first + 1 >= ROWS_FOR_PERCENTILES {
         let band = places.iter().map(|(at, block)| BandPoint {
             at: *at,
             low: block.score_p10,
             high: block.score_p90,
         });
         plot.band(&band.collect::<Vec<_>>());
+        ("band", "10th to 90th percentile")
     } else {
         (1..).zip(rows).for_each(|(number, row)| plot.row(f64::from(number), row.score));
-    }
+        ("row", "scores")
+    };
     plot.line("line", places.iter().map(|(at, block)| (*at, block.score_p50)));
     plot.line("second", places.iter().map(|(at, block)| (*at, block.novelty_p50)));
     if let Some(threshold) = found.chosen() {
         plot.horizontal("threshold", threshold, &format!("threshold {}", score(threshold)));
     }
-    let spread =
-        if has_percentiles { ("band", "10th to 90th percentile") } else { ("row", "scores") };
-    let keys = [("line", "median score"), spread, ("second", "median novelty")];
-    let mut chart = Chart::new("Over time", note, plot, keys);
+    let mut keys = vec![("line", "median score"), spread, ("second", "median novelty")];
     if cold > 1 {
-        chart.keys.push(("shade", "cold start".to_owned()));
+        keys.push(("shade", "cold start"));
     }
-    Some(chart)
+    Some(Chart::new("Over time", note, plot, &keys))
 }
 
 pub(super) fn roc(labels: &Labels, level: f64) -> Chart {
@@ -181,14 +210,11 @@ pub(super) fn roc(labels: &Labels, level: f64) -> Chart {
         labels.roc.iter().map(|point| (point.false_positive_rate, point.true_positive_rate)),
     );
     let youden = labels.youden;
-    plot.point(
-        "dot",
-        (youden.false_positive_rate, youden.recall),
-        &format!("best J at {}", score(youden.threshold)),
-    );
+    let name = format!("best J at {}", score(youden.threshold));
+    plot.point("dot", (youden.false_positive_rate, youden.recall), &name);
     let interval = format!("interval at {}", round_percent(level));
     let keys = [("line", "score"), ("band", &*interval), ("reference", "chance")];
-    Chart::new("ROC", note, plot, keys)
+    Chart::new("ROC", note, plot, &keys)
 }
 
 pub(super) fn precision_recall(found: &Calibration, labels: &Labels) -> Chart {
@@ -207,14 +233,13 @@ pub(super) fn precision_recall(found: &Calibration, labels: &Labels) -> Chart {
     // The first point accepts nothing, so its precision is only a convention.
     let points = labels.precision_recall.iter().filter(|point| point.threshold.is_some());
     plot.line("line", points.map(|point| (point.recall, point.precision)));
-    let chosen = found.threshold.as_ref().filter(|threshold| threshold.value.is_some());
-    if let Some(precision) = chosen.and_then(|threshold| threshold.precision) {
+    if let Some(Threshold { value: Some(_), precision: Some(precision), .. }) = &found.threshold {
         let name = format!("threshold {}", score(precision.threshold));
         plot.point("chosen", (precision.recall, precision.precision), &name);
     }
     let interval = format!("interval at {}", round_percent(found.options.level));
     let keys = [("line", "score"), ("band", &*interval), ("reference", "accepting everything")];
-    Chart::new("Precision and recall", note, plot, keys)
+    Chart::new("Precision and recall", note, plot, &keys)
 }
 
 pub(super) fn deciles(deciles: &[Decile], level: f64) -> Chart {
@@ -226,37 +251,14 @@ pub(super) fn deciles(deciles: &[Decile], level: f64) -> Chart {
         )
     });
     let to = deciles.len() as f64 + 0.5;
-    let ticks = (1..=deciles.len()).map(|place| (place as f64, place.to_string()));
-    let x = Axis {
-        label: "decile of the score, from the lowest",
-        from: 0.5,
-        to,
-        ticks: ticks.collect(),
-    };
+    let ticks = (1..=deciles.len()).map(|place| (place as f64, place.to_string())).collect();
+    let x = Axis { label: "decile of the score, from the lowest", from: 0.5, to, ticks };
     let name = format!("Label rate by decile, with intervals at {}", round_percent(level));
     let mut plot = Plot::new(&name, &note, x, Axis::share("positive labels", 1.0));
     for (place, decile) in (1..).zip(deciles) {
-        let title = format!(
-            "{}–{}: {} of {} ({})",
-            score(decile.from),
-            score(decile.to),
-            decile.positives,
-            decile.n,
-            percent(decile.rate)
-        );
-        plot.interval(f64::from(place), decile.rate, decile.interval, &title);
+        let Decile { from, to, n, positives, rate, interval, .. } = *decile;
+        let title = format!("{}: {positives} of {n} ({})", range(from, to), percent(rate));
+        plot.interval(f64::from(place), rate, interval, &title);
     }
-    Chart::new("Label rate by decile", note, plot, [])
-}
-
-impl Dimension {
-    /// Returns the name for people.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Complexity => "complexity",
-            Self::Novelty => "novelty",
-            Self::ToolDiversity => "tool diversity",
-            Self::OutcomeConfidence => "outcome confidence",
-        }
-    }
+    Chart::new("Label rate by decile", note, plot, &[])
 }

@@ -1,14 +1,13 @@
 //! The report: a calibration as one HTML file, which needs no network, no script and no other file.
 
 mod charts;
-mod distributions;
 mod svg;
 mod text;
 
 use std::{borrow::Borrow, iter::once};
 
 use askama::Template;
-use knowledgepulse_scoring::weights::Weights;
+use knowledgepulse_scoring::{Error, Result, weights::Weights};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -18,8 +17,10 @@ use crate::{
 };
 
 use self::{
-    charts::{deciles, precision_recall, roc},
-    distributions::{DOMAINS, dimension_charts, domain_charts, histograms, score_charts},
+    charts::{
+        DOMAINS, deciles, dimension_charts, domain_charts, precision_recall, roc, score_charts,
+        sparks,
+    },
     text::{
         count, estimate, interval, percent, percent_interval, range, round_percent, score,
         sentence, shown,
@@ -64,7 +65,7 @@ impl Default for Context {
 ///
 /// # Errors
 ///
-/// If formatting fails.
+/// `INTERNAL` if formatting fails.
 ///
 /// ```
 /// use knowledgepulse_calibrate::{Options, Row, calibrate, report};
@@ -77,14 +78,10 @@ impl Default for Context {
 /// let calibration = calibrate(&rows, &Options::default(), &CancelToken::default())?;
 /// let html = report::html(&calibration, &rows, &report::Context::default())?;
 /// assert!(html.starts_with("<!doctype html>") && !html.contains("<script"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), knowledgepulse_scoring::Error>(())
 /// ```
-pub fn html(
-    calibration: &Calibration,
-    rows: &[Row],
-    context: &Context,
-) -> Result<String, askama::Error> {
-    Report { found: calibration, rows, context }.render()
+pub fn html(calibration: &Calibration, rows: &[Row], context: &Context) -> Result<String> {
+    Report { found: calibration, rows, context }.render().map_err(Error::internal)
 }
 
 /// The whole document.
@@ -104,10 +101,8 @@ fn percentile(distribution: &Distribution, percent: f64) -> f64 {
 fn target(found: &Calibration) -> String {
     match found.options.target {
         Some(Target::Threshold(_)) => "given".to_owned(),
-        Some(Target::Share(share)) => format!("to accept {}", round_percent(share)),
-        Some(Target::Precision(precision)) => {
-            format!("for a precision of {}", round_percent(precision))
-        }
+        Some(Target::Share(at)) => format!("to accept {}", round_percent(at)),
+        Some(Target::Precision(at)) => format!("for a precision of {}", round_percent(at)),
         None => "none".to_owned(),
     }
 }

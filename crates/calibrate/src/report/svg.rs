@@ -1,6 +1,6 @@
 //! Plots as inline SVG that CSS colours.
 
-use std::fmt::{self, Display, Write};
+use std::{fmt::Display, mem::take};
 
 use askama::filters::{Html, Safe, escape};
 
@@ -8,12 +8,13 @@ use crate::calibration::{BandPoint, Interval};
 
 use super::text::score;
 
+/// The size of a plot, and the edges within which values are drawn.
 const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 244.0;
 const LEFT: f64 = 44.0;
-const RIGHT: f64 = 12.0;
+const RIGHT: f64 = WIDTH - 12.0;
 const TOP: f64 = 32.0;
-const BOTTOM: f64 = 40.0;
+const BOTTOM: f64 = HEIGHT - 40.0;
 
 /// SVG, which templates insert unchanged. Its text has been escaped.
 pub(super) type Markup = Safe<String>;
@@ -43,8 +44,7 @@ impl<'a> Axis<'a> {
 
     /// Returns the place of a value, in \[0, 1\] of the axis.
     fn place(&self, value: f64) -> f64 {
-        let place = (value - self.from) / (self.to - self.from);
-        if place.is_finite() { place.clamp(0.0, 1.0) } else { 0.0 }
+        ((value - self.from) / (self.to - self.from)).clamp(0.0, 1.0)
     }
 }
 
@@ -57,57 +57,46 @@ pub(super) struct Plot<'a> {
 
 impl<'a> Plot<'a> {
     /// Begins a plot. Screen readers read `name` and `description`.
-    pub(super) fn new(name: &str, description: &str, x: Axis<'a>, y: Axis<'a>) -> Self {
-        let mut plot = Self { x, y, svg: String::new() };
-        plot.add(format_args!(
+    pub(super) fn new(name: &str, description: &str, mut x: Axis<'a>, mut y: Axis<'a>) -> Self {
+        let (x_ticks, y_ticks) = (take(&mut x.ticks), take(&mut y.ticks));
+        let svg = format!(
             r#"<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}. {}">"#,
             escaped(name),
             escaped(description)
-        ));
-        plot.axes();
+        );
+        let mut plot = Self { x, y, svg };
+        for (at, name) in y_ticks {
+            let y = plot.y(at);
+            plot.path("grid", format_args!("M{LEFT} {y:.1}H{RIGHT}"));
+            plot.text("end", LEFT - 6.0, y + 3.5, &name);
+        }
+        for (at, name) in x_ticks {
+            let x = plot.x(at);
+            plot.path("axis", format_args!("M{x:.1} {BOTTOM}v4"));
+            plot.text("middle", x, BOTTOM + 16.0, &name);
+        }
+        plot.path("axis", format_args!("M{LEFT} {BOTTOM}H{RIGHT}"));
+        plot.text("middle label", f64::midpoint(LEFT, RIGHT), HEIGHT - 6.0, plot.x.label);
+        let label = escaped(plot.y.label);
+        plot.svg += &format!(r#"<text class="label" x="2" y="10">{label}</text>"#);
         plot
     }
 
-    fn axes(&mut self) {
-        let (left, right, bottom) = (LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM);
-        for (at, name) in std::mem::take(&mut self.y.ticks) {
-            let y = self.y(at);
-            self.add(format_args!(
-                r#"<path class="grid" d="M{left} {y:.1}H{right}"/><text class="end" x="{:.1}" y="{:.1}">{name}</text>"#,
-                left - 6.0,
-                y + 3.5,
-                name = escaped(&name)
-            ));
-        }
-        for (at, name) in std::mem::take(&mut self.x.ticks) {
-            let x = self.x(at);
-            self.add(format_args!(
-                r#"<path class="axis" d="M{x:.1} {bottom}v4"/><text class="middle" x="{x:.1}" y="{:.1}">{}</text>"#,
-                bottom + 16.0,
-                escaped(&name)
-            ));
-        }
-        let (x_label, y_label) = (self.x.label, self.y.label);
-        self.add(format_args!(
-            r#"<path class="axis" d="M{left} {bottom}H{right}"/><text class="middle label" x="{:.1}" y="{:.1}">{}</text><text class="label" x="2" y="10">{}</text>"#,
-            f64::midpoint(left, right),
-            HEIGHT - 6.0,
-            escaped(x_label),
-            escaped(y_label)
-        ));
+    fn path(&mut self, class: &str, path: impl Display) {
+        self.svg += &format!(r#"<path class="{class}" d="{path}"/>"#);
     }
 
-    fn add(&mut self, what: fmt::Arguments<'_>) {
-        // Writing to a string does not fail.
-        let _ = self.svg.write_fmt(what);
+    fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
+        let text = escaped(text);
+        self.svg += &format!(r#"<text class="{class}" x="{x:.1}" y="{y:.1}">{text}</text>"#);
     }
 
     fn x(&self, value: f64) -> f64 {
-        LEFT + self.x.place(value) * (WIDTH - LEFT - RIGHT)
+        LEFT + self.x.place(value) * (RIGHT - LEFT)
     }
 
     fn y(&self, value: f64) -> f64 {
-        HEIGHT - BOTTOM - self.y.place(value) * (HEIGHT - TOP - BOTTOM)
+        BOTTOM - self.y.place(value) * (BOTTOM - TOP)
     }
 
     /// Draws a bar from 0 to `height`, with a tooltip.
@@ -115,97 +104,86 @@ impl<'a> Plot<'a> {
         let (x, y) = (self.x(from) + 0.5, self.y(height));
         let (width, height) = (self.x(to) - self.x(from) - 1.0, self.y(0.0) - y);
         if height > 0.0 {
-            self.add(format_args!(
-                r#"<rect class="bar" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"><title>{}</title></rect>"#,
-                escaped(title)
-            ));
+            let title = escaped(title);
+            self.svg += &format!(
+                r#"<rect class="bar" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"><title>{title}</title></rect>"#
+            );
         }
     }
 
     /// Shades a range of the horizontal axis.
     pub(super) fn shade(&mut self, from: f64, to: f64) {
         let (from, to) = (self.x(from), self.x(to));
-        self.add(format_args!(
-            r#"<path class="shade" d="M{from:.1} {TOP}H{to:.1}V{:.1}H{from:.1}z"/>"#,
-            HEIGHT - BOTTOM
-        ));
+        self.path("shade", format_args!("M{from:.1} {TOP}H{to:.1}V{BOTTOM:.1}H{from:.1}z"));
     }
 
-    fn path(&self, points: impl IntoIterator<Item = (f64, f64)>) -> String {
+    fn through(&self, points: impl IntoIterator<Item = (f64, f64)>) -> String {
         let mut path = String::new();
         for (x, y) in points {
             let command = if path.is_empty() { 'M' } else { 'L' };
-            let _ = write!(path, "{command}{:.1} {:.1}", self.x(x), self.y(y));
+            path += &format!("{command}{:.1} {:.1}", self.x(x), self.y(y));
         }
         path
     }
 
     /// Draws a line through points.
     pub(super) fn line(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64)>) {
-        let path = self.path(points);
-        self.add(format_args!(r#"<path class="{class}" d="{path}"/>"#));
+        let path = self.through(points);
+        self.path(class, path);
     }
 
     /// Fills the area between the ends of intervals.
     pub(super) fn band(&mut self, points: &[BandPoint]) {
         let low = points.iter().map(|point| (point.at, point.low));
         let high = points.iter().rev().map(|point| (point.at, point.high));
-        let path = self.path(low.chain(high));
-        self.add(format_args!(r#"<path class="band" d="{path}z"/>"#));
+        let path = self.through(low.chain(high));
+        self.path("band", format_args!("{path}z"));
     }
 
     /// Draws a small point without a name.
     pub(super) fn row(&mut self, at: f64, value: f64) {
         let (x, y) = (self.x(at), self.y(value));
-        self.add(format_args!(r#"<path class="row" d="M{x:.1} {y:.1}h0"/>"#));
+        self.path("row", format_args!("M{x:.1} {y:.1}h0"));
     }
 
     /// Draws a vertical line at the threshold, if there is one, and its value above it.
     pub(super) fn vertical_threshold(&mut self, threshold: Option<f64>) {
         let Some(at) = threshold else { return };
         let x = self.x(at);
+        for class in ["casing", "threshold"] {
+            self.path(class, format_args!("M{x:.1} {TOP}V{BOTTOM}"));
+        }
         // The text stays within the plot.
-        let text = x.clamp(LEFT + 42.0, WIDTH - RIGHT - 42.0);
-        self.add(format_args!(
-            r#"<path class="casing" d="M{x:.1} {TOP}V{bottom}"/><path class="threshold" d="M{x:.1} {TOP}V{bottom}"/><text class="mark middle" x="{text:.1}" y="{:.1}">threshold {}</text>"#,
-            TOP - 5.0,
-            score(at),
-            bottom = HEIGHT - BOTTOM
-        ));
+        let text = x.clamp(LEFT + 42.0, RIGHT - 42.0);
+        self.text("mark middle", text, TOP - 5.0, &format!("threshold {}", score(at)));
     }
 
     /// Draws a horizontal line, with its name above its right end.
     pub(super) fn horizontal(&mut self, class: &str, at: f64, name: &str) {
-        let y = self.y(at);
+        let (y, name) = (self.y(at), escaped(name));
         let kind = if class == "threshold" { "mark end" } else { "end" };
-        self.add(format_args!(
-            r#"<path class="{class}" d="M{LEFT} {y:.1}H{right}"/><text class="{kind}" x="{right}" y="{:.1}">{}</text>"#,
-            y - 4.0,
-            escaped(name),
-            right = WIDTH - RIGHT
-        ));
+        self.path(class, format_args!("M{LEFT} {y:.1}H{RIGHT}"));
+        let above = y - 4.0;
+        self.svg += &format!(r#"<text class="{kind}" x="{RIGHT}" y="{above:.1}">{name}</text>"#);
     }
 
     /// Draws a point with its name below it, on the side with more room.
     pub(super) fn point(&mut self, class: &str, (at, value): (f64, f64), name: &str) {
         let (x, y) = (self.x(at), self.y(value));
-        let (anchor, text) = if at > 0.5 { ("end", x - 8.0) } else { ("start", x + 8.0) };
-        self.add(format_args!(
-            r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="4.5"/><text class="{anchor} strong" x="{text:.1}" y="{:.1}">{}</text>"#,
-            y + 16.0,
-            escaped(name)
-        ));
+        self.svg += &format!(r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="4.5"/>"#);
+        let (class, text) =
+            if at > 0.5 { ("end strong", x - 8.0) } else { ("start strong", x + 8.0) };
+        self.text(class, text, y + 16.0, name);
     }
 
     /// Draws a value with its interval and a tooltip.
     pub(super) fn interval(&mut self, at: f64, value: f64, interval: Interval, title: &str) {
         let (x, y) = (self.x(at), self.y(value));
         let (low, high) = (self.y(interval.low), self.y(interval.high));
-        self.add(format_args!(
-            r#"<g><title>{}</title><path class="whisker" d="M{x:.1} {low:.1}V{high:.1}m-4 0h8M{:.1} {low:.1}h8"/><circle class="dot" cx="{x:.1}" cy="{y:.1}" r="4"/></g>"#,
-            escaped(title),
-            x - 4.0
-        ));
+        let (left, title) = (x - 4.0, escaped(title));
+        self.svg += &format!(
+            r#"<g><title>{title}</title><path class="whisker" d="M{x:.1} {low:.1}V{high:.1}m-4 0h8M{left:.1} {low:.1}h8"/><circle class="dot" cx="{x:.1}" cy="{y:.1}" r="4"/></g>"#
+        );
     }
 
     /// Returns the complete plot.
@@ -222,19 +200,15 @@ pub(super) fn spark(name: &str, bins: &[usize], threshold: Option<f64>) -> Marku
     let mut path = String::new();
     for (index, n) in bins.iter().enumerate().filter(|(_, n)| **n > 0) {
         let height = (*n as f64 / most * 30.0).max(1.0);
-        let _ = write!(
-            path,
-            "M{:.1} 32v-{height:.1}h{:.1}v{height:.1}z",
-            index as f64 * step,
-            step - 0.8
-        );
+        let (x, width) = (index as f64 * step, step - 0.8);
+        path += &format!("M{x:.1} 32v-{height:.1}h{width:.1}v{height:.1}z");
     }
     let tick = threshold.map_or_else(String::new, |at| {
         format!(r#"<path class="threshold" d="M{:.1} 0V34"/>"#, at.clamp(0.0, 1.0) * 100.0)
     });
+    let name = escaped(name);
     Safe(format!(
-        r#"<svg class="spark" viewBox="-1 0 102 36" role="img" aria-label="{}"><path class="bar" d="{path}"/>{tick}<path class="axis" d="M0 32.5H100"/></svg>"#,
-        escaped(name)
+        r#"<svg class="spark" viewBox="-1 0 102 36" role="img" aria-label="{name}"><path class="bar" d="{path}"/>{tick}<path class="axis" d="M0 32.5H100"/></svg>"#
     ))
 }
 
