@@ -1,29 +1,23 @@
 /** Imports and scores of agents' own logs, which types/logs.d.ts documents. */
 const { ImportError } = require("./errors.js");
 const { attempt, fail, native } = require("./native.js");
-const { check, kinds, oneOf, readOptions } = require("./options.js");
+const { check, either, kind, kinds, oneOf, readOptions } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 const { Source, sourcesOf } = require("./sources.js");
 
 const { errors, flag, share, signal, text } = kinds;
 
+const matching = (expected, pattern) =>
+	kind(expected, (value) => text.fits(value) && pattern.test(value));
+
 const MESSAGES_OPTIONS = {
-	assumeSuccess: {
-		fits: (value) => flag.fits(value) || value === "skip",
-		expected: 'true, false or "skip"',
-	},
-	confidence: {
-		fits: (value) => share.fits(value) || value === "logprobs",
-		expected: '"logprobs" or a number in [0, 1]',
-	},
+	assumeSuccess: either('true, false or "skip"', flag, "skip"),
+	confidence: either('"logprobs" or a number in [0, 1]', share, "logprobs"),
 	// The addon parses it.
 	createdAt: text,
 	domain: text,
 	errors,
-	objective: {
-		fits: (value) => text.fits(value) && /\P{White_Space}/u.test(value),
-		expected: "a text that is not blank",
-	},
+	objective: matching("a text that is not blank", /\P{White_Space}/u),
 	privacyLevel: oneOf("aggregated", "federated", "private"),
 	signal,
 	success: flag,
@@ -34,10 +28,7 @@ const IMPORT_OPTIONS = { ...MESSAGES_OPTIONS, format: oneOf(...native.logFormats
 
 const ROWS_OPTIONS = {
 	...IMPORT_OPTIONS,
-	group: {
-		fits: (value) => text.fits(value) && /^(\/|$)/.test(value),
-		expected: 'a JSON pointer, such as "/metadata/session_id"',
-	},
+	group: matching('a JSON pointer, such as "/metadata/session_id"', /^(\/|$)/),
 	remember: flag,
 };
 

@@ -7,7 +7,7 @@ const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promi
 const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
 const { toError } = require("./native.js");
-const { oneOf, within } = require("./options.js");
+const { kind, oneOf, within } = require("./options.js");
 const { checkPage, packPage } = require("./page.js");
 const { onAbort, until } = require("./signals.js");
 
@@ -58,10 +58,10 @@ function entryOf({ kind, id, embedding }, call) {
 
 /** The options of a scorer that concern its store. */
 exports.STORE = {
-	store: {
-		fits: (value) => typeof value?.append === "function" && typeof value.read === "function",
-		expected: "a store with append() and read()",
-	},
+	store: kind(
+		"a store with append() and read()",
+		(value) => typeof value?.append === "function" && typeof value.read === "function",
+	),
 	storeMode: oneOf("auto", "required"),
 	storeTimeoutMs: within(1, LONGEST_TIMEOUT_MS, EXPECTED_TIMEOUT),
 };
