@@ -1,18 +1,9 @@
 /** The errors of this package, in the realm of this module. */
 
-/**
- * @typedef {{ code?: string, path?: string, cause?: unknown, source?: string, line?: number }} ErrorFields
- */
+/** @typedef {{ code?: string, path?: string, cause?: unknown, source?: string, line?: number }} ErrorFields */
 
-/** Defines a field that not every error has. */
-function setIfGiven(error, name, value) {
-	if (value === undefined) return;
-	Object.defineProperty(error, name, {
-		value,
-		enumerable: true,
-		writable: true,
-		configurable: true,
-	});
+function define(object, name, value, enumerable) {
+	Object.defineProperty(object, name, { value, enumerable, writable: true, configurable: true });
 }
 
 /** An error of this package; `code` tells which. */
@@ -23,7 +14,7 @@ class ScoringError extends Error {
 	constructor(message, /** @type {ErrorFields} */ { code, path, ...options } = {}) {
 		super(message, options);
 		this.code = code;
-		setIfGiven(this, "path", path);
+		if (path !== undefined) define(this, "path", path, true);
 	}
 }
 
@@ -37,15 +28,11 @@ class ImportError extends ScoringError {
 	constructor(message, /** @type {ErrorFields} */ { source, line, ...options } = {}) {
 		super(message, options);
 		this.source = source;
-		setIfGiven(this, "line", line);
+		if (line !== undefined) define(this, "line", line, true);
 	}
 }
 
 for (const type of [ScoringError, InvalidTraceError, ImportError])
-	Object.defineProperty(type.prototype, "name", {
-		value: type.name,
-		writable: true,
-		configurable: true,
-	});
+	define(type.prototype, "name", type.name, false);
 
 module.exports = { ImportError, InvalidTraceError, ScoringError };
