@@ -20,7 +20,7 @@ const {
 	readOptions,
 	settingsOf,
 } = require("./options.js");
-const { onAbort, until } = require("./signals.js");
+const { ignore, onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
 const { STORE, StoreLink } = require("./store.js");
 const { piecesOf, readTrace } = require("./trace.js");
@@ -30,8 +30,6 @@ const VectorCache = require("./vector-cache.js");
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 const scored = channel("knowledgepulse.scoring.score");
-
-function ignore() {}
 
 const { any, flag, positive, profiles, share, signal, similarity, time } = kinds;
 const { CallKind } = native;

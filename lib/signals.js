@@ -3,6 +3,7 @@
 /** The calls that each signal ends. */
 const endings = new WeakMap();
 
+/** For rejections that another promise reports. */
 function ignore() {}
 
 /**
@@ -41,4 +42,4 @@ function until(signal, promise) {
 	});
 }
 
-module.exports = { onAbort, until };
+module.exports = { ignore, onAbort, until };

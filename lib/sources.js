@@ -4,12 +4,11 @@ const { open } = require("node:fs/promises");
 const { resolve } = require("node:path");
 const { Readable } = require("node:stream");
 const { URL } = require("node:url");
-const {
-	types: { isUint8Array },
-} = require("node:util");
+const { isUint8Array } = require("node:util/types");
 const { decompressed } = require("./archives.js");
 const { ImportError } = require("./errors.js");
 const { check, fileOf, isObject } = require("./options.js");
+const { ignore } = require("./signals.js");
 
 /** The maximum length of a piece, in bytes or in characters of a text. */
 const PIECE = 2 ** 20;
@@ -22,8 +21,6 @@ const TEXT = /^\s*[[{]/;
 
 /** The first half of a surrogate pair at the end. */
 const FIRST_HALF = /[\ud800-\udbff]$/;
-
-function ignore() {}
 
 const isStream = (value) => isObject(value) && typeof value[Symbol.asyncIterator] === "function";
 

@@ -1,7 +1,4 @@
-/**
- * Sends the calls of a scorer to its store in batches, one round trip at a time, and passes the entries of
- * the store back.
- */
+/** Sends the calls of a scorer to its store in batches, one round trip at a time, and passes its entries back. */
 const { randomUUID } = require("node:crypto");
 const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
@@ -9,7 +6,7 @@ const { ScoringError } = require("./errors.js");
 const { toError } = require("./native.js");
 const { kind, oneOf, within } = require("./options.js");
 const { checkPage, packPage } = require("./page.js");
-const { onAbort, until } = require("./signals.js");
+const { ignore, onAbort, until } = require("./signals.js");
 
 /** Calls in one round trip. */
 const BATCH = 64;
@@ -43,8 +40,6 @@ function warn(reason) {
 	);
 }
 
-function ignore() {}
-
 /** Returns the reason of a failure; a store may throw anything. */
 function reasonOf(error) {
 	return String(error?.message || error?.code || error);
@@ -70,7 +65,6 @@ exports.STORE = {
 exports.StoreLink = class StoreLink {
 	#native;
 	#options;
-	#bounds;
 	/** The number of pending calls. */
 	#pending = 0;
 	#running = false;
@@ -92,7 +86,7 @@ exports.StoreLink = class StoreLink {
 		const { maxElements = 1000, ttlMs } = cache;
 		this.#native = native;
 		this.#options = { store, mode: storeMode, timeoutMs: storeTimeoutMs };
-		this.#bounds = { maxElements, ttlMs: Number.isFinite(ttlMs) ? ttlMs : null };
+		this.#header = { model: undefined, maxElements, ttlMs: Number.isFinite(ttlMs) ? ttlMs : null };
 		this.#position = JSON.parse(native.storePosition());
 		this.#isResumed = this.#position !== null;
 	}
@@ -172,7 +166,7 @@ exports.StoreLink = class StoreLink {
 		}
 		for (const pause of [...PAUSES_MS, undefined])
 			try {
-				this.#header ??= { model: await this.#native.fingerprint(), ...this.#bounds };
+				this.#header.model ??= await this.#native.fingerprint();
 				return await this.#exchange(calls, missing);
 			} catch (thrown) {
 				const isLasting = LASTING.includes(toError(thrown)?.code);
