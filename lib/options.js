@@ -187,6 +187,7 @@ module.exports = {
 	invalidOption,
 	isNumber,
 	isObject,
+	isString,
 	integer,
 	kind,
 	kinds,

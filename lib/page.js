@@ -2,16 +2,15 @@
  * Checks the pages of a store, and packs each into a string and a buffer, because reading every entry through Node-API
  * would block the event loop for milliseconds.
  */
-const { types } = require("node:util");
+const { isUint8Array } = require("node:util/types");
 const { ScoringError } = require("./errors.js");
-const { describe, isObject } = require("./options.js");
+const { describe, isObject, isString } = require("./options.js");
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const KINDS = ["add", "forget", "clear"];
 const WHOLE = "a safe integer, 0 or more";
 const POSITIVE = "a safe integer, 1 or more";
 
-const isString = (value) => typeof value === "string";
 const isWhole = (value, least) => Number.isSafeInteger(value) && value >= least;
 
 /** Fails for a value of the store. Its place is put together only then, since a page has many. */
@@ -61,7 +60,7 @@ function readEntry(entry, index, calls) {
 	if (!KINDS.includes(kind)) refuse(kind, "kind", '"add", "forget" or "clear"');
 	if (kind === "forget" && id === null) refuse(id, "id", "a string");
 	const bytes = kind === "add" ? embedding : null;
-	const isBytes = bytes === null || types.isUint8Array(bytes);
+	const isBytes = bytes === null || isUint8Array(bytes);
 	if (!isBytes) refuse(bytes, "embedding", "a Uint8Array or null");
 	const length = bytes?.length ?? null;
 	if (length % 4 !== 0) refuse(length, "embedding", "bytes of float32");
@@ -70,11 +69,7 @@ function readEntry(entry, index, calls) {
 	return { row, bytes };
 }
 
-/**
- * Returns the fields of a page, checked except for the entries. `header` is that of the scorer.
- * @param {any} page
- * @param {Record<string, unknown>} header
- */
+/** Returns the fields of a page, checked except for the entries. `header` is that of the scorer. */
 exports.checkPage = function checkPage(page, header) {
 	if (!isObject(page)) fail(page, "page of the store", "an object");
 	checkHeader(page.header, header);
@@ -88,10 +83,8 @@ exports.checkPage = function checkPage(page, header) {
 };
 
 /**
- * Returns a page as `json`, and its embeddings as contiguous `bytes`, which the next page overwrites. `calls` has the
- * index of each call in the current batch, by UUID.
- * @param {any} page as {@link checkPage} returns it
- * @param {Map<string, number>} calls
+ * Returns a checked page as `json`, and its embeddings as contiguous `bytes`, which the next page overwrites.
+ * `calls` has the index of each call in the current batch, by UUID.
  */
 exports.packPage = function packPage({ epoch, head, first, reset, entries }, calls) {
 	let end = 0;
