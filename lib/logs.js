@@ -2,7 +2,7 @@
 const { ImportError } = require("./errors.js");
 const { attempt, fail, native } = require("./native.js");
 const { check, either, kind, kinds, oneOf, readOptions } = require("./options.js");
-const { onAbort, until } = require("./signals.js");
+const { ignore, onAbort, until } = require("./signals.js");
 const { Source, sourcesOf } = require("./sources.js");
 
 const { errors, flag, share, signal, text } = kinds;
@@ -35,6 +35,9 @@ const ROWS_OPTIONS = {
 /** The reason to stop when the caller ends the iteration. */
 const OVER = Symbol("over");
 
+/** An error in a report, which names its source. */
+const shortened = ({ code, line = null, message }) => ({ code, line, message });
+
 /** The error for a source that could not be read to its end. */
 function unreadable({ name }, thrown) {
 	if (thrown instanceof ImportError) return thrown;
@@ -49,7 +52,6 @@ function unreadable({ name }, thrown) {
 class Reading {
 	#native;
 	#sources;
-	#signal;
 	#collects;
 	/** Aborted to end all waiting. */
 	#stop = new AbortController();
@@ -68,19 +70,13 @@ class Reading {
 		);
 		onAbort(this.#stop.signal, () => this.#native.abort());
 		this.#sources = sources;
-		this.#signal = signal;
-		this.#chunks = this.#read(link);
+		this.#chunks = this.#read(signal, link);
 	}
 
 	get report() {
 		this.#report = attempt(() => this.#native.report()) ?? this.#report;
 		const { inputs } = JSON.parse(this.#report);
-		for (const input of inputs)
-			input.errors = input.errors.map(({ code, line = null, message }) => ({
-				code,
-				line,
-				message,
-			}));
+		for (const input of inputs) input.errors = input.errors.map(shortened);
 		return { inputs };
 	}
 
@@ -122,16 +118,10 @@ class Reading {
 	}
 
 	/** Yields lines of JSON from the addon. Input is read when the addon asks for it. */
-	async *#read(link) {
+	async *#read(signal, link) {
 		const stop = this.#stop.signal;
-		const signal = this.#signal;
 		const release = onAbort(signal, () => this.#stop.abort(signal.reason));
-		let end;
-		link?.carry(
-			new Promise((resolve) => {
-				end = resolve;
-			}),
-		);
+		link?.carry(until(stop, new Promise(ignore)));
 		try {
 			stop.throwIfAborted();
 			const input = this.#input();
@@ -150,7 +140,6 @@ class Reading {
 			if (thrown !== OVER) fail(thrown);
 		} finally {
 			release();
-			end?.();
 			await this.#end();
 		}
 	}
@@ -204,13 +193,11 @@ async function fromMessages(messages, options = {}) {
 	} catch (error) {
 		if (error?.code !== "UNKNOWN_FORMAT") throw error;
 	}
-	const reasons = Object.entries(reading.report.inputs[0].skipped).map(
-		([reason, count]) => `${reason} ${count}`,
-	);
-	throw new ImportError(
-		`messages: expected a conversation that gives a trace, got none (skipped: ${reasons.join(", ") || "nothing"})`,
-		{ code: "NO_TRACE", source: "messages" },
-	);
+	const { skipped } = reading.report.inputs[0];
+	const reasons = Object.entries(skipped).map(([reason, count]) => `${reason} ${count}`);
+	const found = `none (skipped: ${reasons.join(", ") || "nothing"})`;
+	const message = `messages: expected a conversation that gives a trace, got ${found}`;
+	throw new ImportError(message, { code: "NO_TRACE", source: "messages" });
 }
 
 /** `link` is the connection to the store, if the scorer has one. */
