@@ -2,7 +2,7 @@
 const { URL, fileURLToPath } = require("node:url");
 const { ScoringError } = require("./errors.js");
 
-/** Loaded for errors only, because it may be missing. */
+/** Loaded when needed, because it may be missing. */
 const addon = () => require("./native.js").native;
 
 const isFunction = (value) => typeof value === "function";
@@ -13,9 +13,9 @@ const isString = (value) => typeof value === "string";
 /** Formats a value for an error message: `42`, `"abc"`, `an array`. */
 function describe(value) {
 	// Only its beginning is shown.
-	if (typeof value === "string") return addon().shown(value.slice(0, 100));
+	if (isString(value)) return addon().shown(value.slice(0, 100));
 	if (typeof value === "bigint") return `${addon().shown(String(value)).replaceAll('"', "")}n`;
-	if (typeof value === "symbol" || typeof value === "function") return `a ${typeof value}`;
+	if (typeof value === "symbol" || isFunction(value)) return `a ${typeof value}`;
 	if (isObject(value)) return Array.isArray(value) ? "an array" : "an object";
 	return String(value);
 }
@@ -63,6 +63,7 @@ const kinds = {
 	action: kind("a function", isFunction),
 	signal: kind("an AbortSignal", isSignal),
 	errors: oneOf("reject", "collect"),
+	remembered: either('"accepted", "all" or false', oneOf("accepted", "all"), false),
 	positive: integer(2 ** 32 - 1, "a positive integer"),
 	share: within(0, 1),
 	similarity: within(-1, 1),
@@ -76,7 +77,7 @@ const kinds = {
 	),
 };
 
-const { text, flag, positive } = kinds;
+const { any, flag, positive, profiles, share, text, time } = kinds;
 
 /** The addon checks the names of choices, which environment variables have too. */
 const SETTINGS = {
@@ -90,7 +91,7 @@ const SETTINGS = {
 	prefix: text,
 	output: text,
 	library: text,
-	threshold: kinds.share,
+	threshold: share,
 };
 
 const weight = required(kind("a number", isNumber));
@@ -134,6 +135,34 @@ function readOptions(options, known, at = "options") {
 	return given;
 }
 
+const BOUNDS = { maxElements: positive, ttlMs: time };
+
+/** Reads the options of a scorer, and `others`, whose signal is not aborted. */
+function scorerOptions(options = {}, others = {}) {
+	const given = readOptions(options, {
+		...SETTINGS,
+		profiles,
+		cache: kind("", any.fits, (cache, path) => readOptions(cache, BOUNDS, path)),
+		threads: integer(addon().cores()),
+		budgetMs: time,
+		longText: oneOf("window", "whole"),
+		store: kind(
+			"a store with append() and read()",
+			(value) => isFunction(value?.append) && isFunction(value.read),
+		),
+		storeMode: oneOf("auto", "required"),
+		// A store recognises retries for a minute.
+		storeTimeoutMs: within(1, 60_000, "a number of milliseconds from 1 to 60000"),
+		...others,
+	});
+	for (const name of ["storeMode", "storeTimeoutMs"])
+		if (given[name] !== undefined && given.store === undefined)
+			throw invalidOption(name, "a store for it, in the option store", "none");
+	if (given.signal?.aborted) throw given.signal.reason;
+	given.settings = settingsOf(given);
+	return given;
+}
+
 /** The settings among options that are read, as texts like those of environment variables. */
 function settingsOf(given) {
 	const texts = Object.create(null);
@@ -142,7 +171,7 @@ function settingsOf(given) {
 	return texts;
 }
 
-/** Checks that options are an object with these names, and the type of its signal. */
+/** Checks the names of options, and the type of their signal. */
 function checkOptions(options, known) {
 	checkNames(options, known);
 	readValue(kinds.signal, "signal", options.signal);
@@ -188,13 +217,12 @@ module.exports = {
 	isNumber,
 	isObject,
 	isString,
-	integer,
 	kind,
 	kinds,
 	oneOf,
 	readOptions,
 	readValue,
 	required,
+	scorerOptions,
 	settingsOf,
-	within,
 };

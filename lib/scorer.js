@@ -7,22 +7,10 @@ const { ScoringError } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { evaluateLogs } = require("./logs.js");
 const { attempt, fail, native } = require("./native.js");
-const {
-	SETTINGS,
-	callOptions,
-	check,
-	fileOf,
-	integer,
-	invalidOption,
-	kind,
-	kinds,
-	oneOf,
-	readOptions,
-	settingsOf,
-} = require("./options.js");
+const { callOptions, check, fileOf, invalidOption, kinds, scorerOptions } = require("./options.js");
 const { ignore, onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
-const { STORE, StoreLink } = require("./store.js");
+const { StoreLink } = require("./store.js");
 const { piecesOf, readTrace } = require("./trace.js");
 const VectorCache = require("./vector-cache.js");
 
@@ -31,36 +19,8 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 
 const scored = channel("knowledgepulse.scoring.score");
 
-const { any, flag, positive, profiles, share, signal, similarity, time } = kinds;
+const { flag, positive, remembered, share, signal, similarity } = kinds;
 const { CallKind } = native;
-
-const BOUNDS = { maxElements: positive, ttlMs: time };
-
-/** Reads the options of a scorer, and `others`. */
-function scorerOptions(options = {}, others = {}) {
-	const given = readOptions(options, {
-		...SETTINGS,
-		profiles,
-		cache: { ...any, read: (cache, path) => readOptions(cache, BOUNDS, path) },
-		threads: integer(native.cores()),
-		budgetMs: time,
-		longText: oneOf("window", "whole"),
-		...STORE,
-		...others,
-	});
-	for (const name of ["storeMode", "storeTimeoutMs"])
-		if (given[name] !== undefined && given.store === undefined)
-			throw invalidOption(name, "a store for it, in the option store", "none");
-	given.settings = settingsOf(given);
-	return given;
-}
-
-/** Reads the options of a scorer from a snapshot, whose signal is not aborted. */
-function restoreOptions(options) {
-	const given = scorerOptions(options, { signal });
-	if (given.signal?.aborted) throw given.signal.reason;
-	return given;
-}
 
 const parse = (json) => JSON.parse(json);
 
@@ -80,12 +40,7 @@ const DECIDING = new Map()
 
 const SIGNAL = { signal };
 const SCORE = { remember: flag, signal };
-const DECIDE = {
-	exact: flag,
-	remember: kind('"accepted", "all" or false', (value) => DECIDING.has(value)),
-	signal,
-	threshold: share,
-};
+const DECIDE = { exact: flag, remember: remembered, signal, threshold: share };
 
 // The operations of the methods. `peek` is the kind of a call with `remember: false`.
 const EVALUATE = { kind: CallKind.Evaluate, peek: CallKind.Peek, known: SCORE };
@@ -203,7 +158,7 @@ module.exports = class Scorer {
 	}
 
 	static async restore(snapshot, options) {
-		const given = restoreOptions(options);
+		const given = scorerOptions(options, SIGNAL);
 		check(ArrayBuffer.isView(snapshot), "snapshot", "a Uint8Array", snapshot);
 		const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength));
 		attempt(() => pieces.push(snapshot));
@@ -224,7 +179,7 @@ module.exports = class Scorer {
 
 	static async load(path, options) {
 		const file = fileOf(path, "path");
-		const given = restoreOptions(options);
+		const given = scorerOptions(options, SIGNAL);
 		const load = async () => {
 			const { size } = await stat(file);
 			const pieces = attempt(() => new native.SnapshotPieces(size));
@@ -240,7 +195,6 @@ module.exports = class Scorer {
 		} catch (error) {
 			if (error?.code !== "ENOENT") throw error;
 			const { signal, ...rest } = options;
-			if (signal?.aborted) throw signal.reason;
 			return new Scorer(rest);
 		}
 	}

@@ -4,7 +4,6 @@ const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promi
 const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
 const { toError } = require("./native.js");
-const { kind, oneOf, within } = require("./options.js");
 const { checkPage, packPage } = require("./page.js");
 const { ignore, onAbort, until } = require("./signals.js");
 
@@ -16,10 +15,6 @@ const PAGE = 192;
 const PAUSES_MS = [50, 200];
 /** How long a failed store is not asked again. */
 const RETRY_MS = 1000;
-/** A store recognises retries for a minute. */
-const LONGEST_TIMEOUT_MS = 60_000;
-const DEFAULT_TIMEOUT_MS = 5000;
-const EXPECTED_TIMEOUT = `a number of milliseconds from 1 to ${LONGEST_TIMEOUT_MS}`;
 
 /** Codes of errors that a retry cannot mend. */
 const LASTING = ["STORE_MISMATCH", "INVALID_STORE"];
@@ -51,16 +46,6 @@ function entryOf({ kind, id, embedding }, call) {
 	return kind === "forget" ? { kind, call, id } : { kind, call };
 }
 
-/** The options of a scorer that concern its store. */
-exports.STORE = {
-	store: kind(
-		"a store with append() and read()",
-		(value) => typeof value?.append === "function" && typeof value.read === "function",
-	),
-	storeMode: oneOf("auto", "required"),
-	storeTimeoutMs: within(1, LONGEST_TIMEOUT_MS, EXPECTED_TIMEOUT),
-};
-
 /** The connection of a native scorer with its store. */
 exports.StoreLink = class StoreLink {
 	#native;
@@ -82,7 +67,7 @@ exports.StoreLink = class StoreLink {
 	#retryAt = 0;
 
 	constructor(native, options) {
-		const { store, storeMode = "auto", storeTimeoutMs = DEFAULT_TIMEOUT_MS, cache = {} } = options;
+		const { store, storeMode = "auto", storeTimeoutMs = 5000, cache = {} } = options;
 		const { maxElements = 1000, ttlMs } = cache;
 		this.#native = native;
 		this.#options = { store, mode: storeMode, timeoutMs: storeTimeoutMs };
