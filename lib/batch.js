@@ -36,12 +36,16 @@ async function* results(call, source, total, { errors, onProgress, remember, sig
 	let failure;
 	let isOpen = true;
 	let isAsked = false;
+	let read = 0;
 	let done = 0;
 
 	/** Requests a trace from the source, and makes the call. */
 	async function ask() {
 		isAsked = true;
 		try {
+			read += 1;
+			// Without an embedder, nothing else would let the event loop run.
+			if (read % IN_FLIGHT === 0) await setImmediate();
 			const item = await source.next();
 			isAsked = false;
 			isOpen = !item.done;
@@ -87,8 +91,6 @@ async function* results(call, source, total, { errors, onProgress, remember, sig
 			if (isFailed && errors !== "collect") throw outcome.error;
 			done += 1;
 			onProgress?.({ done, total });
-			// Without an embedder, nothing else would let the event loop run.
-			if (done % IN_FLIGHT === 0) await setImmediate();
 			yield isFailed ? outcome : outcome.value;
 		}
 	} finally {
