@@ -37,10 +37,8 @@ function open() {
 		ScoringError,
 		VectorCache,
 		_getLocalCache: () => scorer.cache,
-		configure: (options) => {
-			const settings = settingsOf(readOptions(options, SETTINGS));
-			attempt(() => native.configure(settings));
-		},
+		configure: (options) =>
+			attempt(() => native.configure(settingsOf(readOptions(options, SETTINGS)))),
 		scoreWith: (trace, novelty, options = {}) => {
 			const { head, confidence } = readTrace(trace);
 			const { profiles } = readOptions(options, { profiles: kinds.profiles });

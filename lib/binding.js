@@ -14,10 +14,7 @@ function platformName() {
 	return `linux-${arch}-${libc === "musl" ? "musl" : "gnu"}`;
 }
 
-/**
- * The addon of each platform package. Literal, so that bundlers and file tracers find it; with the
- * file name, because executables made by Bun do not read package.json.
- */
+/** With literals, which bundlers and tracers find, and file names: executables made by Bun read no package.json. */
 function requirePackage(name) {
 	try {
 		switch (name) {

@@ -1,4 +1,4 @@
-/** The errors of this package, in the realm of this module. */
+/** The errors of this package, in the realm of this module. types/errors.d.ts documents them. */
 
 /** @typedef {{ code?: string, path?: string, cause?: unknown, source?: string, line?: number }} ErrorFields */
 
@@ -6,7 +6,6 @@ function define(object, name, value, enumerable) {
 	Object.defineProperty(object, name, { value, enumerable, writable: true, configurable: true });
 }
 
-/** An error of this package; `code` tells which. */
 class ScoringError extends Error {
 	// Fields are defined, not assigned, so that setters on prototypes do not run.
 	code;
@@ -18,10 +17,8 @@ class ScoringError extends Error {
 	}
 }
 
-/** An invalid trace; `path` is the field. */
 class InvalidTraceError extends ScoringError {}
 
-/** An error in a source of an import, with its line. */
 class ImportError extends ScoringError {
 	source;
 

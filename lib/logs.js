@@ -55,7 +55,6 @@ class Reading {
 	#collects;
 	/** Aborted to end all waiting. */
 	#stop = new AbortController();
-	/** The last report. */
 	#report = '{"inputs":[]}';
 	/** Errors of sources that the addon has not yet returned in order. */
 	#unread = [];
@@ -177,12 +176,12 @@ class Reading {
 	}
 }
 
-function importTraces(sources, options = {}) {
+exports.importTraces = function importTraces(sources, options = {}) {
 	const given = readOptions(options, IMPORT_OPTIONS);
 	return new Reading(sourcesOf(sources), given).items();
-}
+};
 
-async function fromMessages(messages, options = {}) {
+exports.fromMessages = async function fromMessages(messages, options = {}) {
 	check(Array.isArray(messages), "messages", "an array", messages);
 	const given = readOptions(options, { ...MESSAGES_OPTIONS, provenance: flag });
 	const unreadCalls = given.errors === "collect" ? "skip" : "reject";
@@ -198,13 +197,11 @@ async function fromMessages(messages, options = {}) {
 	const found = `none (skipped: ${reasons.join(", ") || "nothing"})`;
 	const message = `messages: expected a conversation that gives a trace, got ${found}`;
 	throw new ImportError(message, { code: "NO_TRACE", source: "messages" });
-}
+};
 
 /** `link` is the connection to the store, if the scorer has one. */
-function evaluateLogs(scorer, link, sources, options = {}) {
+exports.evaluateLogs = function evaluateLogs(scorer, link, sources, options = {}) {
 	const given = readOptions(options, ROWS_OPTIONS);
 	const reading = new Reading(sourcesOf(sources), given, scorer, link);
 	return Object.assign(reading.items(), { lines: () => reading.lines() });
-}
-
-module.exports = { evaluateLogs, fromMessages, importTraces };
+};

@@ -68,7 +68,7 @@ const kinds = {
 	share: within(0, 1),
 	similarity: within(-1, 1),
 	time: within(0, Number.POSITIVE_INFINITY, "a number of milliseconds, 0 or more"),
-	/** Weights by domain, as rows: as property names, domains would lose lone surrogates and NUL in the addon. */
+	/** Weights by domain, as rows: property names would lose lone surrogates and NUL in the addon. */
 	profiles: kind("an object of weights by domain", isObject, (given, path) =>
 		Object.keys(given).map((domain) => {
 			const weights = readOptions(given[domain], WEIGHTS, `${path}.${domain}`);
@@ -120,10 +120,7 @@ function checkNames(options, known, at = "options") {
 	throw invalidOption(pathOf(at, unknown), `one of the options ${known.join(", ")}`, found);
 }
 
-/**
- * Returns the options that are `known`, with their kinds, in an object without a prototype. Reads each once, and none
- * of a prototype.
- */
+/** Returns the `known` options in an object without a prototype. Reads each own property once, and no other. */
 function readOptions(options, known, at = "options") {
 	const names = Object.keys(known);
 	checkNames(options, names, at);
@@ -189,10 +186,7 @@ function fileOf(value, name) {
 	return fileURLToPath(value);
 }
 
-/**
- * Returns the options of a call, whose signal is not aborted. Ignores any other value, such as the index in
- * `traces.map(evaluateValue)`.
- */
+/** Returns the `known` options of a call. Ignores other values, such as the index in `traces.map(evaluateValue)`. */
 function callOptions(options, known) {
 	/** @type {Record<string, any>} */
 	const given = {};

@@ -1,7 +1,4 @@
-/**
- * Checks the pages of a store, and packs each into a string and a buffer, because reading every entry through Node-API
- * would block the event loop for milliseconds.
- */
+/** Checks pages of a store, and packs them: reading each entry through Node-API would block for milliseconds. */
 const { isUint8Array } = require("node:util/types");
 const { ScoringError } = require("./errors.js");
 const { describe, isObject, isString } = require("./options.js");
@@ -25,10 +22,9 @@ function checkHeader(found, expected) {
 	for (const name of ["model", "maxElements", "ttlMs"]) {
 		const value = found[name];
 		if (value === expected[name]) continue;
-		const differs = `${name} ${shown(value)}, this scorer ${shown(expected[name])}`;
-		throw new ScoringError(`the namespace of the store has ${differs}`, {
-			code: "STORE_MISMATCH",
-		});
+		const both = `${name} ${shown(value)}, this scorer ${shown(expected[name])}`;
+		const message = `the namespace of the store has ${both}`;
+		throw new ScoringError(message, { code: "STORE_MISMATCH" });
 	}
 }
 
@@ -82,10 +78,7 @@ exports.checkPage = function checkPage(page, header) {
 	return { epoch, head, first, reset, entries };
 };
 
-/**
- * Returns a checked page as `json`, and its embeddings as contiguous `bytes`, which the next page overwrites.
- * `calls` has the index of each call in the current batch, by UUID.
- */
+/** Returns a checked page as `json` and `bytes`, until the next one. `calls` has the calls' places in their batch. */
 exports.packPage = function packPage({ epoch, head, first, reset, entries }, calls) {
 	let end = 0;
 	const rows = Array.from(entries, (entry, index) => {

@@ -116,7 +116,7 @@ module.exports = class Scorer {
 		const operation = { kind: DECIDING.get(remember), read, map: parse };
 		const report = await this.#call(operation, trace, { signal: given.signal });
 		const isAccepted = report.score >= threshold;
-		if (scored.hasSubscribers && isAdded(isAccepted)) this.#publish(trace, report);
+		if (isAdded(isAccepted)) scored.publish({ scorer: this, trace, score: report.score, report });
 		return { accepted: isAccepted, score: report.score, bounds, novelty: report.novelty };
 	}
 
@@ -235,10 +235,7 @@ module.exports = class Scorer {
 		return this.#cache;
 	}
 
-	/**
-	 * Makes a call, which resolves to `map` of its outcome. Every call takes the same number of microtasks, so that
-	 * they resolve in order.
-	 */
+	/** Resolves to `map` of a call's outcome, after as many microtasks for each call: so they resolve in order. */
 	async #call(operation, subject, options) {
 		const { kind, peek, known = SIGNAL, read = readTrace, map } = operation;
 		const all = callOptions(options, known);
@@ -262,7 +259,11 @@ module.exports = class Scorer {
 			}
 			const outcome = await promise;
 			const result = map ? map(outcome, this) : outcome;
-			if (scored.hasSubscribers && peek !== undefined && !isPeek) this.#publish(subject, result);
+			// Scores of traces that were added to the cache.
+			if (scored.hasSubscribers && peek !== undefined && !isPeek) {
+				const report = map && result;
+				scored.publish({ scorer: this, trace: subject, score: report?.score ?? result, report });
+			}
 			return result;
 		} catch (thrown) {
 			if (native.Failure.is(thrown) && thrown.code === "ABORTED") throw signal.reason;
@@ -271,11 +272,5 @@ module.exports = class Scorer {
 			clearTimeout(timer);
 			release?.();
 		}
-	}
-
-	/** Publishes the score of a trace that was added to the cache. */
-	#publish(trace, result) {
-		const report = typeof result === "object" ? result : undefined;
-		scored.publish({ scorer: this, trace, score: report?.score ?? result, report });
 	}
 };

@@ -119,14 +119,14 @@ function inBase64(_, value) {
 }
 
 function toJson(value, invalid) {
-	let json;
+	const expected = "a value that JSON can express";
 	try {
-		json = JSON.stringify(value, inBase64);
+		const json = JSON.stringify(value, inBase64);
+		if (json !== undefined) return json;
 	} catch (cause) {
-		throw invalid("a value that JSON can express", cause?.message ?? cause, cause);
+		throw invalid(expected, cause?.message ?? cause, cause);
 	}
-	if (json === undefined) throw invalid("a value that JSON can express", "nothing");
-	return json;
+	throw invalid(expected, "nothing");
 }
 
 /** One source of an import: the file `path`, or else `data`. */
@@ -149,10 +149,7 @@ class Source {
 		this.#stream?.on?.("error", ignore);
 	}
 
-	/**
-	 * Returns the next bytes; undefined at the end. Messages are read completely in the first call,
-	 * before it returns.
-	 */
+	/** Resolves to the next bytes; undefined at the end. The first call reads all messages before it returns. */
 	async read() {
 		this.#pieces ??= this.#open();
 		this.#isReading = true;

@@ -11,12 +11,11 @@ const CONTENT_SIZE = [0, 2, 4, 8];
 const REPEATED = 1;
 
 /** Yields the output of `decompress` for the pieces of each frame. `failed` throws the error for invalid data. */
-async function* ofFrames(pieces, decompress, failed) {
+exports.ofFrames = async function* ofFrames(pieces, decompress, failed) {
 	let bytes = Buffer.alloc(0);
 	/** The number of these bytes that belong to the frame. */
 	let end = 0;
 
-	/** Whether there are further bytes. */
 	async function hasMore() {
 		while (end === bytes.length) {
 			const { done, value } = await pieces.next();
@@ -60,6 +59,4 @@ async function* ofFrames(pieces, decompress, failed) {
 	}
 
 	while (await hasMore()) yield* decompress(frame());
-}
-
-module.exports = { ofFrames };
+};

@@ -16,7 +16,7 @@ async function* lines(spans) {
 	for (const span of spans) yield `${JSON.stringify(span)}\n`;
 }
 
-class ScoringSpanProcessor {
+exports.ScoringSpanProcessor = class ScoringSpanProcessor {
 	#scorer;
 	#onScore;
 	#onError;
@@ -136,6 +136,4 @@ class ScoringSpanProcessor {
 			diag.error(`${NAME}: onError failed: ${thrown}`);
 		}
 	}
-}
-
-exports.ScoringSpanProcessor = ScoringSpanProcessor;
+};
