@@ -10,7 +10,7 @@ function open() {
 	const { attempt, native } = require("./native.js");
 	const calibration = require("./calibrate.js");
 	const { fromMessages, importTraces } = require("./logs.js");
-	const { SETTINGS, kinds, readOptions, settingsOf } = require("./options.js");
+	const { SETTINGS, either, kinds, readOptions, required, settingsOf } = require("./options.js");
 	const Scorer = require("./scorer.js");
 	const { readTrace } = require("./trace.js");
 	const VectorCache = require("./vector-cache.js");
@@ -23,12 +23,8 @@ function open() {
 	const { any, similarity, text } = kinds;
 	/** A novelty; that of a report is accepted too. */
 	const NOVELTY = {
-		maxSimilarity: {
-			fits: (value) => value === null || similarity.fits(value),
-			expected: "a number in [-1, 1] or null",
-			isRequired: true,
-		},
-		nearest: { ...text, fits: (value) => value === null || text.fits(value) },
+		maxSimilarity: required(either("a number in [-1, 1] or null", similarity, null)),
+		nearest: either("a string", text, null),
 		source: any,
 		seq: any,
 		reason: any,
@@ -41,10 +37,8 @@ function open() {
 		ScoringError,
 		VectorCache,
 		_getLocalCache: () => scorer.cache,
-		configure: (options) => {
-			const settings = settingsOf(readOptions(options, SETTINGS));
-			attempt(() => native.configure(settings));
-		},
+		configure: (options) =>
+			attempt(() => native.configure(settingsOf(readOptions(options, SETTINGS)))),
 		scoreWith: (trace, novelty, options = {}) => {
 			const { head, confidence } = readTrace(trace);
 			const { profiles } = readOptions(options, { profiles: kinds.profiles });

@@ -10,10 +10,7 @@ const PIECE = 2 ** 20;
 const GZIP = Buffer.from([0x1f, 0x8b]);
 const ZSTANDARD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
-/**
- * Yields the output of an engine for pieces. Passes it the next piece when the output of the
- * previous one is complete.
- */
+/** Yields the output of an engine for pieces: that of each is complete before the next one is passed. */
 async function* through(engine, pieces, failed) {
 	let error;
 	function note(thrown) {
@@ -41,7 +38,7 @@ async function* through(engine, pieces, failed) {
 }
 
 /** The pieces of the source `name`, decompressed if they begin as gzip or Zstandard data does. */
-async function* decompressed(pieces, name) {
+exports.decompressed = async function* decompressed(pieces, name) {
 	let begin = Buffer.alloc(0);
 	async function* all() {
 		yield begin;
@@ -72,6 +69,4 @@ async function* decompressed(pieces, name) {
 	} finally {
 		await pieces.return();
 	}
-}
-
-module.exports = { decompressed };
+};

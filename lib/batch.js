@@ -1,7 +1,7 @@
 /** Scores many traces concurrently and in order, with bounded memory. */
 const { setImmediate } = require("node:timers/promises");
 const { check, kinds, readOptions } = require("./options.js");
-const { onAbort } = require("./signals.js");
+const { ignore, onAbort } = require("./signals.js");
 
 /** Calls in flight at once: enough to keep every core busy, few enough to stop soon. */
 const IN_FLIGHT = 64;
@@ -16,8 +16,6 @@ function iteratorOf(traces) {
 	return make.call(traces);
 }
 
-function ignore() {}
-
 /**
  * Returns the results of `call(trace, { remember, signal })` for all traces, in order. The first failure ends
  * it and aborts the later calls; with `errors: "collect"`, `{ error }` replaces that result. A pending source
@@ -31,7 +29,7 @@ exports.inOrder = function inOrder(call, traces, options = {}) {
 async function* results(call, source, total, { errors, onProgress, remember, signal }) {
 	const stop = new AbortController();
 	const options = { remember, signal: stop.signal };
-	/** Calls in order whose results have not been taken, with their outcomes. */
+	/** Calls in order whose outcomes have not been taken. */
 	const inFlight = [];
 	/** @type {(value?: any) => void} */
 	let wake = ignore;
@@ -45,13 +43,13 @@ async function* results(call, source, total, { errors, onProgress, remember, sig
 	async function ask() {
 		isAsked = true;
 		try {
-			// Without an embedder, nothing else would let the event loop run.
-			if (read % IN_FLIGHT === IN_FLIGHT - 1) await setImmediate();
-			const item = await source.next();
 			read += 1;
+			// Without an embedder, nothing else would let the event loop run.
+			if (read % IN_FLIGHT === 0) await setImmediate();
+			const item = await source.next();
 			isAsked = false;
-			if (item.done) isOpen = false;
-			else begin(item.value);
+			isOpen = !item.done;
+			if (isOpen) begin(item.value);
 		} catch (error) {
 			isOpen = false;
 			failure ??= { error };
@@ -60,10 +58,10 @@ async function* results(call, source, total, { errors, onProgress, remember, sig
 	}
 
 	function begin(trace) {
-		const flight = { result: undefined };
+		const flight = { outcome: undefined };
 		inFlight.push(flight);
-		const settle = (result) => {
-			flight.result = result;
+		const settle = (outcome) => {
+			flight.outcome = outcome;
 			wake();
 		};
 		call(trace, options).then(
@@ -72,31 +70,28 @@ async function* results(call, source, total, { errors, onProgress, remember, sig
 		);
 	}
 
-	function abort() {
+	const release = onAbort(signal, () => {
 		failure ??= { error: signal.reason };
 		stop.abort(signal.reason);
 		wake();
-	}
-
-	const release = onAbort(signal, abort);
+	});
 	try {
-		for (;;) {
+		while (failure || isOpen || inFlight.length > 0) {
 			if (failure) throw failure.error;
 			if (isOpen && !isAsked && inFlight.length < IN_FLIGHT) ask();
-			if (!isOpen && inFlight.length === 0) return;
-			const result = inFlight[0]?.result;
-			if (result === undefined) {
+			const outcome = inFlight[0]?.outcome;
+			if (outcome === undefined) {
 				await new Promise((resolve) => {
 					wake = resolve;
 				});
 				continue;
 			}
 			inFlight.shift();
-			const isFailed = "error" in result;
-			if (isFailed && errors !== "collect") throw result.error;
+			const isFailed = "error" in outcome;
+			if (isFailed && errors !== "collect") throw outcome.error;
 			done += 1;
 			onProgress?.({ done, total });
-			yield isFailed ? result : result.value;
+			yield isFailed ? outcome : outcome.value;
 		}
 	} finally {
 		release();

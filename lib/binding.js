@@ -1,7 +1,4 @@
-/**
- * Loads the addon of this platform: from `npm/` in a checkout of the repository, from the platform
- * package everywhere else.
- */
+/** Loads the addon of this platform: from `npm/` in a checkout of the repository, else from the platform package. */
 const { existsSync, readdirSync, realpathSync } = require("node:fs");
 const { dirname, join } = require("node:path");
 const { ScoringError } = require("./errors.js");
@@ -17,10 +14,7 @@ function platformName() {
 	return `linux-${arch}-${libc === "musl" ? "musl" : "gnu"}`;
 }
 
-/**
- * The addon of each platform package. Literal, so that bundlers and file tracers find it; with the
- * file name, because executables made by Bun do not read package.json.
- */
+/** With literals, which bundlers and tracers find, and file names: executables made by Bun read no package.json. */
 function requirePackage(name) {
 	try {
 		switch (name) {
@@ -42,8 +36,7 @@ function requirePackage(name) {
 				return require("@knowledgepulse/scoring-win32-arm64-msvc/scoring.win32-arm64-msvc.node");
 		}
 	} catch (error) {
-		const folder = installedAt(name);
-		throw folder ? unusable(name, folder, error) : missing(name);
+		throw notLoaded(name, error);
 	}
 	throw failure(
 		`there is no package for ${name}. There are packages for Linux (glibc and musl), macOS and Windows, each on x64 and arm64.`,
@@ -54,38 +47,40 @@ function failure(text, options) {
 	return new ScoringError(`${PACKAGE}: ${text}`, { code: "ADDON_NOT_FOUND", ...options });
 }
 
+function notLoaded(name, cause) {
+	const folder = installedAt(name);
+	const [text, how] = folder
+		? [unusable(folder, cause), "again"]
+		: [missing(name), "with your package manager"];
+	const command = `npm install ${PACKAGE}-${name}@${require("../package.json").version}`;
+	return failure(`${text}\nInstall it ${how}, for example\n  ${command}`, folder && { cause });
+}
+
+function unusable(folder, cause) {
+	if (cause?.code === "MODULE_NOT_FOUND") return `${folder} is incomplete: it has no addon.`;
+	const [reason] = String(cause?.message ?? cause).split("\n");
+	return `${folder} could not be loaded: ${reason}\nIt needs glibc 2.28 or musl 1.2 on Linux, macOS 13.4, or Windows 10. Where the system has that, the file is damaged.`;
+}
+
 function missing(name) {
-	const places = require.resolve.paths(PACKAGE) ?? [];
-	const others = places.flatMap(installedIn).filter((other) => other !== `${PACKAGE}-${name}`);
+	const folders = searched();
+	const others = folders.flatMap(installedIn).filter((other) => other !== `${PACKAGE}-${name}`);
 	const reason =
 		others.length > 0
 			? `Found instead: ${[...new Set(others)].join(", ")}. So node_modules was installed on or for another system.`
 			: "It was probably installed with --omit=optional, or with a lock file from another system, whose optional dependencies npm then leaves out.";
-	return failure(
-		`the package with the addon for this system, ${PACKAGE}-${name}, is not installed.\n` +
-			`Looked in: ${places.join(", ") || __dirname}\n${reason}\n` +
-			`Install it with your package manager, for example\n  npm install ${PACKAGE}-${name}@${require("../package.json").version}`,
-	);
+	return `the package with the addon for this system, ${PACKAGE}-${name}, is not installed.\nLooked in: ${folders.join(", ") || __dirname}\n${reason}`;
 }
 
-function unusable(name, folder, cause) {
-	const reason = String(cause?.message ?? cause).split("\n")[0];
-	const text =
-		cause?.code === "MODULE_NOT_FOUND"
-			? `${folder} is incomplete: it has no addon.`
-			: `${folder} could not be loaded: ${reason}\nIt needs glibc 2.28 or musl 1.2 on Linux, macOS 13.4, or Windows 10. Where the system has that, the file is damaged.`;
-	return failure(
-		`${text}\nInstall it again, for example\n  npm install ${PACKAGE}-${name}@${require("../package.json").version}`,
-		{ cause },
-	);
-}
+/** The folders in which packages are searched. */
+const searched = () => require.resolve.paths(PACKAGE) ?? [];
 
 /** The addon of a platform package, or the folder where it should be; undefined for no package. */
 function installedAt(name) {
 	try {
 		return require.resolve(`${PACKAGE}-${name}/scoring.${name}.node`);
 	} catch {
-		return (require.resolve.paths(PACKAGE) ?? [])
+		return searched()
 			.map((folder) => join(folder, `${PACKAGE}-${name}`))
 			.find(existsSync);
 	}

@@ -6,9 +6,6 @@ const { onAbort, until } = require("./signals.js");
 
 const OPTIONS = ["target", "fit", "first", "level", "replicates", "seed", "profiles", "signal"];
 
-const CONTEXT = ["title", "language", "settings"];
-
-/** The rows as lines of JSON. */
 function linesOf(rows) {
 	const isIterable = typeof rows?.[Symbol.iterator] === "function" && typeof rows !== "string";
 	check(isIterable, "rows", "an array of rows", rows);
@@ -16,10 +13,10 @@ function linesOf(rows) {
 	return Buffer.concat(Array.from(rows, lineOf));
 }
 
-async function calibrate(rows, /** @type {Record<string, any>} */ options = {}) {
+exports.calibrate = async function calibrate(rows, options = {}) {
 	checkOptions(options, OPTIONS);
 	// The addon checks the rest.
-	const { profiles, signal, ...rest } = options;
+	const { profiles, signal, ...rest } = /** @type {Record<string, any>} */ (options);
 	const weights = readValue(kinds.profiles, "profiles", profiles);
 	const { target } = rest;
 	if (target !== undefined && Object.keys(target ?? {}).length !== 1)
@@ -37,15 +34,13 @@ async function calibrate(rows, /** @type {Record<string, any>} */ options = {}) 
 	} finally {
 		release();
 	}
-}
+};
 
-async function calibrationReport(calibration, rows, options = {}) {
-	checkOptions(options, CONTEXT);
+exports.calibrationReport = async function calibrationReport(calibration, rows, options = {}) {
+	checkOptions(options, ["title", "language", "settings"]);
 	const { settings = {}, ...rest } = /** @type {Record<string, any>} */ (options);
 	const context = { ...rest, settings: Object.entries(settings) };
 	const lines = linesOf(rows);
 	const json = JSON.stringify(calibration) ?? "null";
 	return native.calibrationReport(json, lines, JSON.stringify(context)).catch(fail);
-}
-
-module.exports = { calibrate, calibrationReport };
+};

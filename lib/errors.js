@@ -1,21 +1,11 @@
-/** The errors of this package, in the realm of this module. */
+/** The errors of this package, in the realm of this module. types/errors.d.ts documents them. */
 
-/**
- * @typedef {{ code?: string, path?: string, cause?: unknown, source?: string, line?: number }} ErrorFields
- */
+/** @typedef {{ code?: string, path?: string, cause?: unknown, source?: string, line?: number }} ErrorFields */
 
-/** Defines a field that not every error has. */
-function setIfGiven(error, name, value) {
-	if (value === undefined) return;
-	Object.defineProperty(error, name, {
-		value,
-		enumerable: true,
-		writable: true,
-		configurable: true,
-	});
+function define(object, name, value, enumerable) {
+	Object.defineProperty(object, name, { value, enumerable, writable: true, configurable: true });
 }
 
-/** An error of this package; `code` tells which. */
 class ScoringError extends Error {
 	// Fields are defined, not assigned, so that setters on prototypes do not run.
 	code;
@@ -23,29 +13,23 @@ class ScoringError extends Error {
 	constructor(message, /** @type {ErrorFields} */ { code, path, ...options } = {}) {
 		super(message, options);
 		this.code = code;
-		setIfGiven(this, "path", path);
+		if (path !== undefined) define(this, "path", path, true);
 	}
 }
 
-/** An invalid trace; `path` is the field. */
 class InvalidTraceError extends ScoringError {}
 
-/** An error in a source of an import, with its line. */
 class ImportError extends ScoringError {
 	source;
 
 	constructor(message, /** @type {ErrorFields} */ { source, line, ...options } = {}) {
 		super(message, options);
 		this.source = source;
-		setIfGiven(this, "line", line);
+		if (line !== undefined) define(this, "line", line, true);
 	}
 }
 
 for (const type of [ScoringError, InvalidTraceError, ImportError])
-	Object.defineProperty(type.prototype, "name", {
-		value: type.name,
-		writable: true,
-		configurable: true,
-	});
+	define(type.prototype, "name", type.name, false);
 
 module.exports = { ImportError, InvalidTraceError, ScoringError };

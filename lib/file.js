@@ -25,10 +25,8 @@ async function rename(from, to) {
 }
 
 /**
- * Opens new contents for a file, with the permissions `mode`. Always call `discard` in the end.
- *
- * At any moment, even after a crash, the file has either the old or the new contents. A symbolic
- * link is replaced, not followed.
+ * Opens new contents for a file, with the permissions `mode`. Always call `discard` in the end. At any moment, even
+ * after a crash, the file has either the old or the new contents. A symbolic link is replaced, not followed.
  */
 async function openReplacement(path, mode) {
 	// The name cannot be guessed, so nobody can put a link in its place.
@@ -41,7 +39,6 @@ async function openReplacement(path, mode) {
 	});
 	let isCommitted = false;
 	return {
-		/** Appends text or bytes. */
 		write: (data) => file.writeFile(data),
 
 		/** Resolves when the file has the new contents, and they have reached the disk. */

@@ -1,29 +1,23 @@
 /** Imports and scores of agents' own logs, which types/logs.d.ts documents. */
 const { ImportError } = require("./errors.js");
 const { attempt, fail, native } = require("./native.js");
-const { check, kinds, oneOf, readOptions } = require("./options.js");
-const { onAbort, until } = require("./signals.js");
+const { check, either, kind, kinds, oneOf, readOptions } = require("./options.js");
+const { ignore, onAbort, until } = require("./signals.js");
 const { Source, sourcesOf } = require("./sources.js");
 
 const { errors, flag, share, signal, text } = kinds;
 
+const matching = (expected, pattern) =>
+	kind(expected, (value) => text.fits(value) && pattern.test(value));
+
 const MESSAGES_OPTIONS = {
-	assumeSuccess: {
-		fits: (value) => flag.fits(value) || value === "skip",
-		expected: 'true, false or "skip"',
-	},
-	confidence: {
-		fits: (value) => share.fits(value) || value === "logprobs",
-		expected: '"logprobs" or a number in [0, 1]',
-	},
+	assumeSuccess: either('true, false or "skip"', flag, "skip"),
+	confidence: either('"logprobs" or a number in [0, 1]', share, "logprobs"),
 	// The addon parses it.
 	createdAt: text,
 	domain: text,
 	errors,
-	objective: {
-		fits: (value) => text.fits(value) && /\P{White_Space}/u.test(value),
-		expected: "a text that is not blank",
-	},
+	objective: matching("a text that is not blank", /\P{White_Space}/u),
 	privacyLevel: oneOf("aggregated", "federated", "private"),
 	signal,
 	success: flag,
@@ -34,15 +28,15 @@ const IMPORT_OPTIONS = { ...MESSAGES_OPTIONS, format: oneOf(...native.logFormats
 
 const ROWS_OPTIONS = {
 	...IMPORT_OPTIONS,
-	group: {
-		fits: (value) => text.fits(value) && /^(\/|$)/.test(value),
-		expected: 'a JSON pointer, such as "/metadata/session_id"',
-	},
+	group: matching('a JSON pointer, such as "/metadata/session_id"', /^(\/|$)/),
 	remember: flag,
 };
 
 /** The reason to stop when the caller ends the iteration. */
 const OVER = Symbol("over");
+
+/** An error in a report, which names its source. */
+const shortened = ({ code, line = null, message }) => ({ code, line, message });
 
 /** The error for a source that could not be read to its end. */
 function unreadable({ name }, thrown) {
@@ -58,7 +52,6 @@ function unreadable({ name }, thrown) {
 class Reading {
 	#native;
 	#sources;
-	#signal;
 	#collects;
 	/** Aborted to end all waiting. */
 	#stop = new AbortController();
@@ -77,19 +70,13 @@ class Reading {
 		);
 		onAbort(this.#stop.signal, () => this.#native.abort());
 		this.#sources = sources;
-		this.#signal = signal;
-		this.#chunks = this.#read(link);
+		this.#chunks = this.#read(signal, link);
 	}
 
 	get report() {
 		this.#report = attempt(() => this.#native.report()) ?? this.#report;
 		const inputs = JSON.parse(this.#report);
-		for (const input of inputs)
-			input.errors = input.errors.map(({ code, line = null, message }) => ({
-				code,
-				line,
-				message,
-			}));
+		for (const input of inputs) input.errors = input.errors.map(shortened);
 		return { inputs };
 	}
 
@@ -131,16 +118,10 @@ class Reading {
 	}
 
 	/** Yields lines of JSON from the addon. Input is read when the addon asks for it. */
-	async *#read(link) {
+	async *#read(signal, link) {
 		const stop = this.#stop.signal;
-		const signal = this.#signal;
 		const release = onAbort(signal, () => this.#stop.abort(signal.reason));
-		let end;
-		link?.carry(
-			new Promise((resolve) => {
-				end = resolve;
-			}),
-		);
+		link?.carry(until(stop, new Promise(ignore)));
 		try {
 			stop.throwIfAborted();
 			const input = this.#input();
@@ -159,7 +140,6 @@ class Reading {
 			if (thrown !== OVER) fail(thrown);
 		} finally {
 			release();
-			end?.();
 			await this.#end();
 		}
 	}
@@ -197,12 +177,12 @@ class Reading {
 	}
 }
 
-function importTraces(sources, options = {}) {
+exports.importTraces = function importTraces(sources, options = {}) {
 	const given = readOptions(options, IMPORT_OPTIONS);
 	return new Reading(sourcesOf(sources), given).items();
-}
+};
 
-async function fromMessages(messages, options = {}) {
+exports.fromMessages = async function fromMessages(messages, options = {}) {
 	check(Array.isArray(messages), "messages", "an array", messages);
 	const given = readOptions(options, { ...MESSAGES_OPTIONS, provenance: flag });
 	const unreadCalls = given.errors === "collect" ? "skip" : "reject";
@@ -213,20 +193,16 @@ async function fromMessages(messages, options = {}) {
 	} catch (error) {
 		if (error?.code !== "UNKNOWN_FORMAT") throw error;
 	}
-	const reasons = Object.entries(reading.report.inputs[0].skipped).map(
-		([reason, count]) => `${reason} ${count}`,
-	);
-	throw new ImportError(
-		`messages: expected a conversation that gives a trace, got none (skipped: ${reasons.join(", ") || "nothing"})`,
-		{ code: "NO_TRACE", source: "messages" },
-	);
-}
+	const { skipped } = reading.report.inputs[0];
+	const reasons = Object.entries(skipped).map(([reason, count]) => `${reason} ${count}`);
+	const found = `none (skipped: ${reasons.join(", ") || "nothing"})`;
+	const message = `messages: expected a conversation that gives a trace, got ${found}`;
+	throw new ImportError(message, { code: "NO_TRACE", source: "messages" });
+};
 
 /** `link` is the connection to the store, if the scorer has one. */
-function evaluateLogs(scorer, link, sources, options = {}) {
+exports.evaluateLogs = function evaluateLogs(scorer, link, sources, options = {}) {
 	const given = readOptions(options, ROWS_OPTIONS);
 	const reading = new Reading(sourcesOf(sources), given, scorer, link);
 	return Object.assign(reading.items(), { lines: () => reading.lines() });
-}
-
-module.exports = { evaluateLogs, fromMessages, importTraces };
+};

@@ -17,7 +17,6 @@ function fail(thrown) {
 	throw toError(thrown);
 }
 
-/** Runs native code. */
 function attempt(run) {
 	try {
 		return run();

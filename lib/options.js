@@ -2,18 +2,20 @@
 const { URL, fileURLToPath } = require("node:url");
 const { ScoringError } = require("./errors.js");
 
-/** Loaded for errors only, because it may be missing. */
+/** Loaded when needed, because it may be missing. */
 const addon = () => require("./native.js").native;
 
-const isObject = (value) => typeof value === "object" && value !== null;
+const isFunction = (value) => typeof value === "function";
 const isNumber = (value) => typeof value === "number";
+const isObject = (value) => typeof value === "object" && value !== null;
+const isString = (value) => typeof value === "string";
 
 /** Formats a value for an error message: `42`, `"abc"`, `an array`. */
 function describe(value) {
 	// Only its beginning is shown.
-	if (typeof value === "string") return addon().shown(value.slice(0, 100));
+	if (isString(value)) return addon().shown(value.slice(0, 100));
 	if (typeof value === "bigint") return `${addon().shown(String(value)).replaceAll('"', "")}n`;
-	if (typeof value === "symbol" || typeof value === "function") return `a ${typeof value}`;
+	if (typeof value === "symbol" || isFunction(value)) return `a ${typeof value}`;
 	if (isObject(value)) return Array.isArray(value) ? "an array" : "an object";
 	return String(value);
 }
@@ -29,60 +31,53 @@ function check(fits, path, expected, value, code = undefined) {
 }
 
 /** Recognised by shape, because a signal may come from another realm. */
-function isSignal(value) {
-	return (
-		isObject(value) &&
-		typeof value.aborted === "boolean" &&
-		typeof value.addEventListener === "function" &&
-		typeof value.removeEventListener === "function"
-	);
-}
+const isSignal = (value) =>
+	isObject(value) &&
+	typeof value.aborted === "boolean" &&
+	isFunction(value.addEventListener) &&
+	isFunction(value.removeEventListener);
 
-/**
- * The values of an option: those that fit, which are what is expected. `read`, if there is one, converts them.
- * @typedef {{ fits: (value: any) => boolean, expected: string, read?: Function, isRequired?: boolean }} Kind
- */
+/** The values of an option: those that fit, which are what is expected. `read` converts them. */
+const kind = (expected, fits, read = (value, _path) => value) => ({ expected, fits, read });
 
-const within = (least, most, expected = `a number in [${least}, ${most}]`) => ({
-	fits: (value) => isNumber(value) && value >= least && value <= most,
-	expected,
-});
+/** A kind, and one value more. */
+const either = (expected, { fits }, other) =>
+	kind(expected, (value) => value === other || fits(value));
 
-const integer = (most, expected = `an integer from 1 to ${most}`) => ({
-	fits: (value) => Number.isInteger(value) && value >= 1 && value <= most,
-	expected,
-});
+const required = (kind) => ({ ...kind, isRequired: true });
+
+const within = (least, most, expected = `a number in [${least}, ${most}]`) =>
+	kind(expected, (value) => isNumber(value) && value >= least && value <= most);
+
+const integer = (most, expected = `an integer from 1 to ${most}`) =>
+	kind(expected, (value) => Number.isInteger(value) && value >= 1 && value <= most);
 
 /** Expects names as `"a", "b" or "c"`. */
-const oneOf = (...names) => ({
-	fits: (value) => names.includes(value),
-	expected: `"${names.join('", "').replace(/, (?=[^,]*$)/, " or ")}"`,
-});
+const oneOf = (...names) =>
+	kind(`"${names.join('", "').replace(/, (?=[^,]*$)/, " or ")}"`, (value) => names.includes(value));
 
 const kinds = {
-	any: { fits: () => true, expected: "" },
-	text: { fits: (value) => typeof value === "string", expected: "a string" },
-	flag: { fits: (value) => typeof value === "boolean", expected: "true or false" },
-	action: { fits: (value) => typeof value === "function", expected: "a function" },
-	signal: { fits: isSignal, expected: "an AbortSignal" },
+	any: kind("", () => true),
+	text: kind("a string", isString),
+	flag: kind("true or false", (value) => typeof value === "boolean"),
+	action: kind("a function", isFunction),
+	signal: kind("an AbortSignal", isSignal),
 	errors: oneOf("reject", "collect"),
+	remembered: either('"accepted", "all" or false', oneOf("accepted", "all"), false),
 	positive: integer(2 ** 32 - 1, "a positive integer"),
 	share: within(0, 1),
 	similarity: within(-1, 1),
 	time: within(0, Number.POSITIVE_INFINITY, "a number of milliseconds, 0 or more"),
-	/** Weights by domain, as rows: as property names, domains would lose lone surrogates and NUL in the addon. */
-	profiles: {
-		fits: isObject,
-		expected: "an object of weights by domain",
-		read: (given, path) =>
-			Object.keys(given).map((domain) => {
-				const weights = readOptions(given[domain], WEIGHTS, `${path}.${domain}`);
-				return [domain, ...Object.values(weights)];
-			}),
-	},
+	/** Weights by domain, as rows: property names would lose lone surrogates and NUL in the addon. */
+	profiles: kind("an object of weights by domain", isObject, (given, path) =>
+		Object.keys(given).map((domain) => {
+			const weights = readOptions(given[domain], WEIGHTS, `${path}.${domain}`);
+			return [domain, ...Object.values(weights)];
+		}),
+	),
 };
 
-const { text, flag, positive } = kinds;
+const { any, flag, positive, profiles, share, text, time } = kinds;
 
 /** The addon checks the names of choices, which environment variables have too. */
 const SETTINGS = {
@@ -96,10 +91,10 @@ const SETTINGS = {
 	prefix: text,
 	output: text,
 	library: text,
-	threshold: kinds.share,
+	threshold: share,
 };
 
-const weight = { fits: isNumber, expected: "a number", isRequired: true };
+const weight = required(kind("a number", isNumber));
 const WEIGHTS = {
 	complexity: weight,
 	novelty: weight,
@@ -108,38 +103,60 @@ const WEIGHTS = {
 };
 
 /** Returns a checked value of an option; undefined only for one that is not required. */
-function readValue(/** @type {Kind} */ { fits, expected, read, isRequired }, path, value) {
+function readValue({ expected, fits, read, isRequired = false }, path, value) {
 	if (value === undefined && !isRequired) return undefined;
 	check(fits(value), path, expected, value);
-	return read ? read(value, path) : value;
-}
-
-function checkNames(options, known, at) {
-	check(isObject(options), at, "an object", options);
-	for (const name of Object.keys(options)) {
-		if (known.includes(name)) continue;
-		const meant = addon().suggest(name, known);
-		throw invalidOption(
-			pathOf(at, name),
-			`one of the options ${known.join(", ")}`,
-			`an unknown option${meant ? `; did you mean ${meant}?` : ""}`,
-		);
-	}
+	return read(value, path);
 }
 
 const pathOf = (at, name) => (at === "options" ? name : `${at}.${name}`);
 
-/**
- * Returns the options that are `known`, with their kinds, in an object without a prototype. Reads each once, and none
- * of a prototype.
- */
+function checkNames(options, known, at = "options") {
+	check(isObject(options), at, "an object", options);
+	const unknown = Object.keys(options).find((name) => !known.includes(name));
+	if (unknown === undefined) return;
+	const meant = addon().suggest(unknown, known);
+	const found = `an unknown option${meant ? `; did you mean ${meant}?` : ""}`;
+	throw invalidOption(pathOf(at, unknown), `one of the options ${known.join(", ")}`, found);
+}
+
+/** Returns the `known` options in an object without a prototype. Reads each own property once, and no other. */
 function readOptions(options, known, at = "options") {
-	checkNames(options, Object.keys(known), at);
+	const names = Object.keys(known);
+	checkNames(options, names, at);
 	const given = Object.create(null);
-	for (const name of Object.keys(known)) {
+	for (const name of names) {
 		const value = Object.hasOwn(options, name) ? options[name] : undefined;
 		given[name] = readValue(known[name], pathOf(at, name), value);
 	}
+	return given;
+}
+
+const BOUNDS = { maxElements: positive, ttlMs: time };
+
+/** Reads the options of a scorer, and `others`, whose signal is not aborted. */
+function scorerOptions(options = {}, others = {}) {
+	const given = readOptions(options, {
+		...SETTINGS,
+		profiles,
+		cache: kind("", any.fits, (cache, path) => readOptions(cache, BOUNDS, path)),
+		threads: integer(addon().cores()),
+		budgetMs: time,
+		longText: oneOf("window", "whole"),
+		store: kind(
+			"a store with append() and read()",
+			(value) => isFunction(value?.append) && isFunction(value.read),
+		),
+		storeMode: oneOf("auto", "required"),
+		// A store recognises retries for a minute.
+		storeTimeoutMs: within(1, 60_000, "a number of milliseconds from 1 to 60000"),
+		...others,
+	});
+	for (const name of ["storeMode", "storeTimeoutMs"])
+		if (given[name] !== undefined && given.store === undefined)
+			throw invalidOption(name, "a store for it, in the option store", "none");
+	if (given.signal?.aborted) throw given.signal.reason;
+	given.settings = settingsOf(given);
 	return given;
 }
 
@@ -151,9 +168,9 @@ function settingsOf(given) {
 	return texts;
 }
 
-/** Checks that options are an object with these names, and the type of its signal. */
+/** Checks the names of options, and the type of their signal. */
 function checkOptions(options, known) {
-	checkNames(options, known, "options");
+	checkNames(options, known);
 	readValue(kinds.signal, "signal", options.signal);
 }
 
@@ -169,18 +186,16 @@ function fileOf(value, name) {
 	return fileURLToPath(value);
 }
 
-/** The options of a call without options. */
-const NONE = { signal: undefined, remember: undefined };
-
-/**
- * Returns the options of a call, whose signal is not aborted. Ignores any other value, such as the index in
- * `traces.map(evaluateValue)`.
- */
+/** Returns the `known` options of a call. Ignores other values, such as the index in `traces.map(evaluateValue)`. */
 function callOptions(options, known) {
-	if (!isObject(options)) return NONE;
-	checkOptions(options, known);
-	if (options.signal?.aborted) throw options.signal.reason;
-	return options;
+	/** @type {Record<string, any>} */
+	const given = {};
+	if (!isObject(options)) return given;
+	const names = Object.keys(known);
+	checkNames(options, names);
+	for (const name of names) given[name] = readValue(known[name], name, options[name]);
+	if (given.signal?.aborted) throw given.signal.reason;
+	return given;
 }
 
 module.exports = {
@@ -190,15 +205,18 @@ module.exports = {
 	checkBoolean,
 	checkOptions,
 	describe,
+	either,
 	fileOf,
 	invalidOption,
 	isNumber,
 	isObject,
-	integer,
+	isString,
+	kind,
 	kinds,
 	oneOf,
 	readOptions,
 	readValue,
+	required,
+	scorerOptions,
 	settingsOf,
-	within,
 };

@@ -1,17 +1,13 @@
-/**
- * Checks the pages of a store, and packs each into a string and a buffer, because reading every entry through Node-API
- * would block the event loop for milliseconds.
- */
-const { types } = require("node:util");
+/** Checks pages of a store, and packs them: reading each entry through Node-API would block for milliseconds. */
+const { isUint8Array } = require("node:util/types");
 const { ScoringError } = require("./errors.js");
-const { describe, isObject } = require("./options.js");
+const { describe, isObject, isString } = require("./options.js");
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const KINDS = ["add", "forget", "clear"];
 const WHOLE = "a safe integer, 0 or more";
 const POSITIVE = "a safe integer, 1 or more";
 
-const isString = (value) => typeof value === "string";
 const isWhole = (value, least) => Number.isSafeInteger(value) && value >= least;
 
 /** Fails for a value of the store. Its place is put together only then, since a page has many. */
@@ -26,10 +22,9 @@ function checkHeader(found, expected) {
 	for (const name of ["model", "maxElements", "ttlMs"]) {
 		const value = found[name];
 		if (value === expected[name]) continue;
-		const differs = `${name} ${shown(value)}, this scorer ${shown(expected[name])}`;
-		throw new ScoringError(`the namespace of the store has ${differs}`, {
-			code: "STORE_MISMATCH",
-		});
+		const both = `${name} ${shown(value)}, this scorer ${shown(expected[name])}`;
+		const message = `the namespace of the store has ${both}`;
+		throw new ScoringError(message, { code: "STORE_MISMATCH" });
 	}
 }
 
@@ -61,7 +56,7 @@ function readEntry(entry, index, calls) {
 	if (!KINDS.includes(kind)) refuse(kind, "kind", '"add", "forget" or "clear"');
 	if (kind === "forget" && id === null) refuse(id, "id", "a string");
 	const bytes = kind === "add" ? embedding : null;
-	const isBytes = bytes === null || types.isUint8Array(bytes);
+	const isBytes = bytes === null || isUint8Array(bytes);
 	if (!isBytes) refuse(bytes, "embedding", "a Uint8Array or null");
 	const length = bytes?.length ?? null;
 	if (length % 4 !== 0) refuse(length, "embedding", "bytes of float32");
@@ -70,11 +65,7 @@ function readEntry(entry, index, calls) {
 	return { row, bytes };
 }
 
-/**
- * Returns the fields of a page, checked except for the entries. `header` is that of the scorer.
- * @param {any} page
- * @param {Record<string, unknown>} header
- */
+/** Returns the fields of a page, checked except for the entries. `header` is that of the scorer. */
 exports.checkPage = function checkPage(page, header) {
 	if (!isObject(page)) fail(page, "page of the store", "an object");
 	checkHeader(page.header, header);
@@ -87,12 +78,7 @@ exports.checkPage = function checkPage(page, header) {
 	return { epoch, head, first, reset, entries };
 };
 
-/**
- * Returns a page as `json`, and its embeddings as contiguous `bytes`, which the next page overwrites. `calls` has the
- * index of each call in the current batch, by UUID.
- * @param {any} page as {@link checkPage} returns it
- * @param {Map<string, number>} calls
- */
+/** Returns a checked page as `json` and `bytes`, until the next one. `calls` has the calls' places in their batch. */
 exports.packPage = function packPage({ epoch, head, first, reset, entries }, calls) {
 	let end = 0;
 	const rows = Array.from(entries, (entry, index) => {

@@ -7,67 +7,19 @@ const { ScoringError } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { evaluateLogs } = require("./logs.js");
 const { attempt, fail, native } = require("./native.js");
-const {
-	SETTINGS,
-	callOptions,
-	check,
-	checkBoolean,
-	fileOf,
-	integer,
-	invalidOption,
-	kinds,
-	oneOf,
-	readOptions,
-	readValue,
-	settingsOf,
-} = require("./options.js");
-const { onAbort, until } = require("./signals.js");
+const { callOptions, check, fileOf, invalidOption, kinds, scorerOptions } = require("./options.js");
+const { ignore, onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
-const { STORE, StoreLink } = require("./store.js");
+const { StoreLink } = require("./store.js");
 const { piecesOf, readTrace } = require("./trace.js");
 const VectorCache = require("./vector-cache.js");
 
 /** The longest timeout of a timer, in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-const SIGNAL = ["signal"];
-const SCORE = ["remember", "signal"];
-const DECIDE_OPTIONS = ["exact", "remember", "signal", "threshold"];
-
 const scored = channel("knowledgepulse.scoring.score");
 
-function ignore() {}
-
-const { any, positive, profiles, share, signal, similarity, time } = kinds;
-
-const BOUNDS = { maxElements: positive, ttlMs: time };
-
-/** Reads the options of a scorer, and `others`. */
-function scorerOptions(options = {}, others = {}) {
-	const given = readOptions(options, {
-		...SETTINGS,
-		profiles,
-		cache: { ...any, read: (cache, path) => readOptions(cache, BOUNDS, path) },
-		threads: integer(native.cores()),
-		budgetMs: time,
-		longText: oneOf("window", "whole"),
-		...STORE,
-		...others,
-	});
-	for (const name of ["storeMode", "storeTimeoutMs"])
-		if (given[name] !== undefined && given.store === undefined)
-			throw invalidOption(name, "a store for it, in the option store", "none");
-	given.settings = settingsOf(given);
-	return given;
-}
-
-/** Reads the options of a scorer from a snapshot, whose signal is not aborted. */
-function restoreOptions(options) {
-	const given = scorerOptions(options, { signal });
-	if (given.signal?.aborted) throw given.signal.reason;
-	return given;
-}
-
+const { flag, positive, remembered, share, signal, similarity } = kinds;
 const { CallKind } = native;
 
 const parse = (json) => JSON.parse(json);
@@ -80,37 +32,23 @@ function readId(id) {
 const readText = (subject) =>
 	typeof subject === "string" ? { text: piecesOf(subject) } : readTrace(subject);
 
-/** The kind of a call that decides on a trace whose bounds do not, by `remember`. */
-function decidingKind(remember) {
-	const isKnown = remember === false || remember === "all" || remember === "accepted";
-	check(isKnown, "remember", '"accepted", "all" or false', remember);
-	if (remember === "accepted") return CallKind.Decide;
-	return remember ? CallKind.Explain : CallKind.PeekReport;
-}
+/** The kinds of calls that decide on traces whose bounds do not, by `remember`. */
+const DECIDING = new Map()
+	.set("accepted", CallKind.Decide)
+	.set("all", CallKind.Explain)
+	.set(false, CallKind.PeekReport);
+
+const SIGNAL = { signal };
+const SCORE = { remember: flag, signal };
+const DECIDE = { exact: flag, remember: remembered, signal, threshold: share };
 
 // The operations of the methods. `peek` is the kind of a call with `remember: false`.
 const EVALUATE = { kind: CallKind.Evaluate, peek: CallKind.Peek, known: SCORE };
 const EXPLAIN = { kind: CallKind.Explain, peek: CallKind.PeekReport, known: SCORE, map: parse };
-const DECIDE = {
-	known: DECIDE_OPTIONS,
-	read: ({ head, text, confidence }, { threshold }) => ({
-		head,
-		text,
-		confidence,
-		given: { threshold },
-	}),
-	map: parse,
-};
 const SIMILAR = {
 	kind: CallKind.Similar,
-	known: ["atLeast", "k", "signal"],
-	read: (subject, { atLeast, k }) => {
-		const given = {
-			atLeast: readValue(similarity, "atLeast", atLeast),
-			k: readValue(positive, "k", k),
-		};
-		return { ...readText(subject), given };
-	},
+	known: { atLeast: similarity, k: positive, signal },
+	read: (subject, { atLeast, k }) => ({ ...readText(subject), given: { atLeast, k } }),
 	map: (json) => parse(json).map((found) => ({ ...found, addedAt: new Date(found.addedAt) })),
 };
 const REMEMBER = { kind: CallKind.Remember };
@@ -163,31 +101,23 @@ module.exports = class Scorer {
 	}
 
 	async decide(trace, options) {
-		const {
-			exact,
-			remember = "accepted",
-			signal,
-			threshold,
-		} = callOptions(options, DECIDE_OPTIONS);
-		checkBoolean("exact", exact);
-		readValue(share, "threshold", threshold);
-		const kind = decidingKind(remember);
-		const input = attempt(() => readTrace(trace));
+		const { exact = false, remember = "accepted", ...given } = callOptions(options, DECIDE);
+		const input = readTrace(trace);
 		const { head, confidence } = input;
-		const judge = () => this.#native.judge(head, confidence, threshold, exact === true);
-		const judged = parse(attempt(judge));
-		const { bounds } = judged;
+		const judge = () => this.#native.judge(head, confidence, given.threshold, exact);
+		const { accepted, bounds, threshold } = parse(attempt(judge));
 		const isAdded = (accepted) => remember === "all" || (accepted && remember === "accepted");
-		if (judged.accepted !== null) {
+		if (accepted !== null) {
 			this.#checkOpen();
-			if (isAdded(judged.accepted)) attempt(() => this.#add(input));
-			return { accepted: judged.accepted, score: null, bounds, novelty: null };
+			if (isAdded(accepted)) attempt(() => this.#add(input));
+			return { accepted, score: null, bounds, novelty: null };
 		}
-		const given = { signal, threshold: judged.threshold };
-		const report = await this.#call({ kind, ...DECIDE }, input, given);
-		const accepted = report.score >= judged.threshold;
-		if (scored.hasSubscribers && isAdded(accepted)) this.#publish(trace, report);
-		return { accepted, score: report.score, bounds, novelty: report.novelty };
+		const read = () => ({ ...input, given: { threshold } });
+		const operation = { kind: DECIDING.get(remember), read, map: parse };
+		const report = await this.#call(operation, trace, { signal: given.signal });
+		const isAccepted = report.score >= threshold;
+		if (isAdded(isAccepted)) scored.publish({ scorer: this, trace, score: report.score, report });
+		return { accepted: isAccepted, score: report.score, bounds, novelty: report.novelty };
 	}
 
 	/** Adds a trace in call order: a score whose result is ignored. */
@@ -224,13 +154,11 @@ module.exports = class Scorer {
 	async snapshot(options) {
 		const { signal } = callOptions(options, SIGNAL);
 		await until(signal, this.#added);
-		const bytes = await this.#native.snapshot().catch(fail);
-		if (signal?.aborted) throw signal.reason;
-		return bytes;
+		return until(signal, this.#native.snapshot().catch(fail));
 	}
 
 	static async restore(snapshot, options) {
-		const given = restoreOptions(options);
+		const given = scorerOptions(options, SIGNAL);
 		check(ArrayBuffer.isView(snapshot), "snapshot", "a Uint8Array", snapshot);
 		const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength));
 		attempt(() => pieces.push(snapshot));
@@ -251,7 +179,7 @@ module.exports = class Scorer {
 
 	static async load(path, options) {
 		const file = fileOf(path, "path");
-		const given = restoreOptions(options);
+		const given = scorerOptions(options, SIGNAL);
 		const load = async () => {
 			const { size } = await stat(file);
 			const pieces = attempt(() => new native.SnapshotPieces(size));
@@ -267,7 +195,6 @@ module.exports = class Scorer {
 		} catch (error) {
 			if (error?.code !== "ENOENT") throw error;
 			const { signal, ...rest } = options;
-			if (signal?.aborted) throw signal.reason;
 			return new Scorer(rest);
 		}
 	}
@@ -308,18 +235,11 @@ module.exports = class Scorer {
 		return this.#cache;
 	}
 
-	/**
-	 * Makes a call, which resolves to `map` of its outcome. Every call takes the same number of microtasks, so that
-	 * they resolve in order.
-	 * @param {{ kind: number, peek?: number, known?: string[], read?: Function, map?: Function }} operation
-	 * @param {unknown} [subject]
-	 * @param {object} [options]
-	 */
+	/** Resolves to `map` of a call's outcome, after as many microtasks for each call: so they resolve in order. */
 	async #call(operation, subject, options) {
 		const { kind, peek, known = SIGNAL, read = readTrace, map } = operation;
 		const all = callOptions(options, known);
 		const { remember, signal } = all;
-		checkBoolean("remember", remember);
 		this.#checkOpen();
 		const isPeek = remember === false;
 		const isLimited = signal !== undefined || this.#budgetMs !== undefined;
@@ -339,7 +259,11 @@ module.exports = class Scorer {
 			}
 			const outcome = await promise;
 			const result = map ? map(outcome, this) : outcome;
-			if (scored.hasSubscribers && peek !== undefined && !isPeek) this.#publish(subject, result);
+			// Scores of traces that were added to the cache.
+			if (scored.hasSubscribers && peek !== undefined && !isPeek) {
+				const report = map && result;
+				scored.publish({ scorer: this, trace: subject, score: report?.score ?? result, report });
+			}
 			return result;
 		} catch (thrown) {
 			if (native.Failure.is(thrown) && thrown.code === "ABORTED") throw signal.reason;
@@ -348,11 +272,5 @@ module.exports = class Scorer {
 			clearTimeout(timer);
 			release?.();
 		}
-	}
-
-	/** Publishes the score of a trace that was added to the cache. */
-	#publish(trace, result) {
-		const report = typeof result === "object" ? result : undefined;
-		scored.publish({ scorer: this, trace, score: report ? report.score : result, report });
 	}
 };

@@ -3,12 +3,10 @@
 /** The calls that each signal ends. */
 const endings = new WeakMap();
 
+/** For rejections that another promise reports. */
 function ignore() {}
 
-/**
- * Calls `end` when the signal, if given, is aborted; immediately if it already is. Returns a function
- * that cancels this.
- */
+/** Calls `end` when the signal, if given, is aborted, or at once if it is. Returns a function that cancels this. */
 function onAbort(signal, end) {
 	if (signal?.aborted) end();
 	if (signal === undefined || signal.aborted) return ignore;
@@ -41,4 +39,4 @@ function until(signal, promise) {
 	});
 }
 
-module.exports = { onAbort, until };
+module.exports = { ignore, onAbort, until };

@@ -4,12 +4,11 @@ const { open } = require("node:fs/promises");
 const { resolve } = require("node:path");
 const { Readable } = require("node:stream");
 const { URL } = require("node:url");
-const {
-	types: { isUint8Array },
-} = require("node:util");
+const { isUint8Array } = require("node:util/types");
 const { decompressed } = require("./archives.js");
 const { ImportError } = require("./errors.js");
-const { check, fileOf, isObject } = require("./options.js");
+const { check, fileOf, isObject, isString } = require("./options.js");
+const { ignore } = require("./signals.js");
 
 /** The maximum length of a piece, in bytes or in characters of a text. */
 const PIECE = 2 ** 20;
@@ -22,8 +21,6 @@ const TEXT = /^\s*[[{]/;
 
 /** The first half of a surrogate pair at the end. */
 const FIRST_HALF = /[\ud800-\udbff]$/;
-
-function ignore() {}
 
 const isStream = (value) => isObject(value) && typeof value[Symbol.asyncIterator] === "function";
 
@@ -122,17 +119,15 @@ function inBase64(_, value) {
 }
 
 function toJson(value, invalid) {
-	let json;
+	const expected = "a value that JSON can express";
 	try {
-		json = JSON.stringify(value, inBase64);
+		const json = JSON.stringify(value, inBase64);
+		if (json !== undefined) return json;
 	} catch (cause) {
-		throw invalid("a value that JSON can express", cause?.message ?? cause, cause);
+		throw invalid(expected, cause?.message ?? cause, cause);
 	}
-	if (json === undefined) throw invalid("a value that JSON can express", "nothing");
-	return json;
+	throw invalid(expected, "nothing");
 }
-
-/** @typedef {{ name?: string, path?: string, data?: any }} SourceFields */
 
 /** One source of an import: the file `path`, or else `data`. */
 class Source {
@@ -143,22 +138,18 @@ class Source {
 	#pieces;
 	#isReading = false;
 
-	constructor(place, /** @type {SourceFields} */ { name = place, path, data }) {
+	constructor(place, { name = place, path = undefined, data = undefined }) {
 		this.name = name;
 		this.path = path;
-		this.#data = data;
-		this.#place = place;
 		this.isStream = isStream(data);
-		if (!this.isStream) return;
-		this.#stream = data;
+		this.#place = place;
+		this.#data = data;
+		if (this.isStream) this.#stream = data;
 		// A stream may fail before it is read; the error is reported then.
-		data.on?.("error", ignore);
+		this.#stream?.on?.("error", ignore);
 	}
 
-	/**
-	 * Returns the next bytes; undefined at the end. Messages are read completely in the first call,
-	 * before it returns.
-	 */
+	/** Resolves to the next bytes; undefined at the end. The first call reads all messages before it returns. */
 	async read() {
 		this.#pieces ??= this.#open();
 		this.#isReading = true;
@@ -205,19 +196,19 @@ class Source {
 }
 
 function sourceOf(value, place) {
-	const isText = typeof value === "string" && TEXT.test(value);
-	if (value instanceof URL || (typeof value === "string" && !isText)) {
+	if (isData(value) || (isString(value) && TEXT.test(value)))
+		return new Source(place, { data: value });
+	if (isString(value) || value instanceof URL) {
 		const name = fileOf(value, place);
 		// An empty path is not the working directory.
 		return new Source(place, { name, path: name && resolve(name) });
 	}
-	if (isText || isData(value)) return new Source(place, { data: value });
 	const expected = "a path, a URL, text, bytes, a stream or an array of messages";
 	check(isObject(value) && "data" in value, place, expected, value);
 	const { name, data } = value;
-	check(typeof name === "string", `${place}.name`, "a string", name);
+	check(isString(name), `${place}.name`, "a string", name);
 	const isUrl = data instanceof URL;
-	const isKnown = typeof data === "string" || (isObject(data) && !isUrl);
+	const isKnown = isString(data) || (isObject(data) && !isUrl);
 	const shown = isUrl ? data.href : data;
 	check(isKnown, `${place}.data`, "text, bytes, a stream or messages", shown);
 	return new Source(place, { name, data });

@@ -1,15 +1,11 @@
-/**
- * Sends the calls of a scorer to its store in batches, one round trip at a time, and passes the entries of
- * the store back.
- */
+/** Sends the calls of a scorer to its store in batches, one round trip at a time, and passes its entries back. */
 const { randomUUID } = require("node:crypto");
 const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
 const { toError } = require("./native.js");
-const { oneOf, within } = require("./options.js");
 const { checkPage, packPage } = require("./page.js");
-const { onAbort, until } = require("./signals.js");
+const { ignore, onAbort, until } = require("./signals.js");
 
 /** Calls in one round trip. */
 const BATCH = 64;
@@ -19,10 +15,6 @@ const PAGE = 192;
 const PAUSES_MS = [50, 200];
 /** How long a failed store is not asked again. */
 const RETRY_MS = 1000;
-/** A store recognises retries for a minute. */
-const LONGEST_TIMEOUT_MS = 60_000;
-const DEFAULT_TIMEOUT_MS = 5000;
-const EXPECTED_TIMEOUT = `a number of milliseconds from 1 to ${LONGEST_TIMEOUT_MS}`;
 
 /** Codes of errors that a retry cannot mend. */
 const LASTING = ["STORE_MISMATCH", "INVALID_STORE"];
@@ -43,8 +35,6 @@ function warn(reason) {
 	);
 }
 
-function ignore() {}
-
 /** Returns the reason of a failure; a store may throw anything. */
 function reasonOf(error) {
 	return String(error?.message || error?.code || error);
@@ -56,21 +46,10 @@ function entryOf({ kind, id, embedding }, call) {
 	return kind === "forget" ? { kind, call, id } : { kind, call };
 }
 
-/** The options of a scorer that concern its store. */
-exports.STORE = {
-	store: {
-		fits: (value) => typeof value?.append === "function" && typeof value.read === "function",
-		expected: "a store with append() and read()",
-	},
-	storeMode: oneOf("auto", "required"),
-	storeTimeoutMs: within(1, LONGEST_TIMEOUT_MS, EXPECTED_TIMEOUT),
-};
-
 /** The connection of a native scorer with its store. */
 exports.StoreLink = class StoreLink {
 	#native;
 	#options;
-	#bounds;
 	/** The number of pending calls. */
 	#pending = 0;
 	#running = false;
@@ -88,11 +67,11 @@ exports.StoreLink = class StoreLink {
 	#retryAt = 0;
 
 	constructor(native, options) {
-		const { store, storeMode = "auto", storeTimeoutMs = DEFAULT_TIMEOUT_MS, cache = {} } = options;
+		const { store, storeMode = "auto", storeTimeoutMs = 5000, cache = {} } = options;
 		const { maxElements = 1000, ttlMs } = cache;
 		this.#native = native;
 		this.#options = { store, mode: storeMode, timeoutMs: storeTimeoutMs };
-		this.#bounds = { maxElements, ttlMs: Number.isFinite(ttlMs) ? ttlMs : null };
+		this.#header = { model: undefined, maxElements, ttlMs: Number.isFinite(ttlMs) ? ttlMs : null };
 		this.#position = JSON.parse(native.storePosition());
 		this.#isResumed = this.#position !== null;
 	}
@@ -172,7 +151,7 @@ exports.StoreLink = class StoreLink {
 		}
 		for (const pause of [...PAUSES_MS, undefined])
 			try {
-				this.#header ??= { model: await this.#native.fingerprint(), ...this.#bounds };
+				this.#header.model ??= await this.#native.fingerprint();
 				return await this.#exchange(calls, missing);
 			} catch (thrown) {
 				const isLasting = LASTING.includes(toError(thrown)?.code);

@@ -1,9 +1,6 @@
-/**
- * Reads and checks traces. Reading a property here costs far less than through Node-API.
- */
-
+/** Reads and checks traces. Reading a property here costs far less than through Node-API. */
 const { InvalidTraceError } = require("./errors.js");
-const { describe } = require("./options.js");
+const { describe, isObject, isString } = require("./options.js");
 
 // Copied, so that later changes of globals and prototypes have no effect.
 const { isArray } = Array;
@@ -22,14 +19,6 @@ const RESERVED = 5;
 
 /** Longer ids are ignored. */
 const LONGEST_ID = 1024;
-
-function isObject(value) {
-	return typeof value === "object" && value !== null;
-}
-
-function isString(value) {
-	return typeof value === "string";
-}
 
 function field(text) {
 	const { length } = text;

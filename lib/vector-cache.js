@@ -1,7 +1,5 @@
 /** The class VectorCache, which types/vector-cache.d.ts documents. */
-const {
-	types: { isFloat32Array },
-} = require("node:util");
+const { isFloat32Array } = require("node:util/types");
 const { attempt, native } = require("./native.js");
 const { check, isNumber, isObject, kinds, readOptions } = require("./options.js");
 

@@ -5,7 +5,7 @@ const { ROOT_CONTEXT, TraceFlags, context, diag, trace } = require("@opentelemet
 const { Collector } = require("./lib/collector.js");
 const { Drops } = require("./lib/drops.js");
 const { emitter, levelOf } = require("./lib/evaluation.js");
-const { splitOptions } = require("./lib/options.js");
+const { readOptions } = require("./lib/options.js");
 const { flatSpan, isGenAi, subjectOf } = require("./lib/spans.js");
 const { name: NAME } = require("./package.json");
 
@@ -16,7 +16,7 @@ async function* lines(spans) {
 	for (const span of spans) yield `${JSON.stringify(span)}\n`;
 }
 
-class ScoringSpanProcessor {
+exports.ScoringSpanProcessor = class ScoringSpanProcessor {
 	#scorer;
 	#onScore;
 	#onError;
@@ -27,22 +27,20 @@ class ScoringSpanProcessor {
 	#maxTraces;
 	/** Imports traces one after another, so that they are scored in the order in which they ended. */
 	#imports = Promise.resolve();
-	/** Traces that were imported and are being scored. These promises never reject. */
-	#scoring = new Set();
-	/** Traces that are being imported or scored. */
-	#busy = 0;
+	/** Traces that are being imported or scored. These promises never reject. */
+	#pending = new Set();
 	#closing;
 
 	constructor(options = {}) {
-		const { processor, importing } = splitOptions(options);
-		const { maxTraces = 1000, maxSpans = 1000, waitMs = 10_000, label = levelOf } = processor;
-		this.#scorer = processor.scorer ?? scoring;
-		this.#onScore = processor.onScore;
-		this.#onError = processor.onError ?? (({ error }) => diag.warn(`${NAME}: ${error}`));
-		this.#emit = emitter(processor.loggerProvider, label);
+		const { scorer, onScore, onError, label, loggerProvider, ...others } = readOptions(options);
+		const { maxTraces = 1000, maxSpans = 1000, waitMs = 10_000, ...importing } = others;
+		this.#scorer = scorer ?? scoring;
+		this.#onScore = onScore;
+		this.#onError = onError ?? (({ error }) => diag.warn(`${NAME}: ${error}`));
+		this.#emit = emitter(loggerProvider, label ?? levelOf);
+		this.#importing = { ...importing, format: "otel", errors: "collect" };
 		// Throws for invalid values.
-		importTraces([], importing);
-		this.#importing = importing;
+		importTraces([], this.#importing);
 		this.#maxTraces = maxTraces;
 		this.#collector = new Collector({ maxTraces, maxSpans, waitMs }, this.#drops, (root, spans) =>
 			this.#take(root, spans),
@@ -63,8 +61,7 @@ class ScoringSpanProcessor {
 	async forceFlush() {
 		this.#collector.flush();
 		this.#drops.report();
-		await this.#imports;
-		await Promise.all(this.#scoring);
+		await Promise.all(this.#pending);
 	}
 
 	shutdown() {
@@ -80,18 +77,20 @@ class ScoringSpanProcessor {
 	/** Takes the spans of a local trace that has ended. */
 	#take(root, spans) {
 		if (!spans.some(isGenAi)) return;
-		if (this.#busy >= this.#maxTraces)
-			return this.#drops.add(
-				`spans of traces, because ${this.#maxTraces} were being scored`,
-				spans.length,
-			);
-		this.#busy++;
+		if (this.#pending.size >= this.#maxTraces) {
+			const reason = `spans of traces, because ${this.#maxTraces} were being scored`;
+			return this.#drops.add(reason, spans.length);
+		}
 		// Spans of callbacks must not belong to traces of the application.
 		context.with(ROOT_CONTEXT, () => {
 			this.#imports = this.#imports.then(() => this.#import(root, spans));
+			const scored = this.#imports.then((scores) => Promise.all(scores));
+			const pending = scored.then(() => this.#pending.delete(pending));
+			this.#pending.add(pending);
 		});
 	}
 
+	/** Returns promises of the scores of the traces in spans. */
 	async #import(root, spans) {
 		const source = { name: root.traceId, data: lines(spans) };
 		const scores = [];
@@ -110,11 +109,7 @@ class ScoringSpanProcessor {
 		} catch (error) {
 			scores.push(this.#fail(error, root));
 		}
-		const settled = Promise.all(scores).then(() => {
-			this.#scoring.delete(settled);
-			this.#busy--;
-		});
-		this.#scoring.add(settled);
+		return scores;
 	}
 
 	async #score({ trace, provenance }, spanContext) {
@@ -141,6 +136,4 @@ class ScoringSpanProcessor {
 			diag.error(`${NAME}: onError failed: ${thrown}`);
 		}
 	}
-}
-
-exports.ScoringSpanProcessor = ScoringSpanProcessor;
+};

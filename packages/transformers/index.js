@@ -1,8 +1,4 @@
-/**
- * The part of transformers.js that sentence embeddings need, over @knowledgepulse/scoring.
- *
- * `pipeline` loads the engine, because callers expect it, not the import, to fail without a model.
- */
+/** The part of transformers.js that sentence embeddings need, over @knowledgepulse/scoring. */
 const TASK = "feature-extraction";
 
 /** Names of the model: its conversion for transformers.js, and the original. */
@@ -11,8 +7,6 @@ const MODELS = ["Xenova/all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-
 /** Options of `pipeline` about loading the model. */
 const LOADING = `cache_dir device dtype local_files_only progress_callback quantized revision
 	session_options subfolder use_external_data_format`.split(/\s+/);
-
-const DEVICES = ["cpu", "auto"];
 
 function unsupported(asked, offered) {
 	return new Error(
@@ -27,7 +21,7 @@ function checkPipeline(task, model, options) {
 	if (task !== TASK) throw unsupported(`pipeline(${shown(task)})`, `the task "${TASK}"`);
 	if (!MODELS.includes(model)) throw unsupported(`the model ${shown(model)}`, MODELS[0]);
 	for (const [name, value] of Object.entries(options)) {
-		const fits = name === "device" ? DEVICES.includes(value) : LOADING.includes(name);
+		const fits = name === "device" ? ["cpu", "auto"].includes(value) : LOADING.includes(name);
 		if (!fits && value !== null && value !== undefined)
 			throw unsupported(`the option ${name}: ${shown(value)}`, "one model, which runs on the CPU");
 	}
@@ -69,8 +63,8 @@ class Tensor {
 exports.pipeline = async function pipeline(task, name, options = {}) {
 	const model = name ?? MODELS[0];
 	checkPipeline(task, model, options);
+	// Callers expect this, not the import, to fail without an engine or a model.
 	const { embed } = require("@knowledgepulse/scoring");
-	// Loads the model, and rejects if that fails.
 	await embed("");
 
 	async function extractor(texts, options = {}) {
@@ -88,10 +82,7 @@ exports.pipeline = async function pipeline(task, name, options = {}) {
 /** Accepts settings of transformers.js, which have no effect here. */
 exports.env = { backends: { onnx: { wasm: {}, webgl: {}, webgpu: {} } } };
 
-/**
- * Replaces an export of the real package, and throws when used. A getter would run whenever an ES module
- * imports any other name.
- */
+/** An export of the real package, which throws when used; a getter would, when a module imports any other name. */
 function absent(name) {
 	const fail = () => {
 		throw unsupported(name);

@@ -1,18 +1,14 @@
 /** Collects spans until the local root above them has ended. */
 const { clearTimeout, setTimeout } = require("node:timers");
 
-/**
- * A span without a parent in this process, and all spans below it.
- * @typedef {object} LocalTrace
- * @property {SpanContext} root
- * @property {Map} spans By id, in the order in which they began; `undefined` for one that is open.
- * @property {number} open How many are open.
- * @property {Timeout} [timer] Ends the wait for spans that outlive the root.
+/*
+ * A trace here is a `root`, a span without a parent in this process, and the `spans` below it, by id, in the order
+ * in which they began; `undefined` for those that are `open`. `timer` ends the wait for spans that outlive the root.
  */
 
 const hasRootEnded = ({ root, spans }) => spans.get(root.spanId) !== undefined;
 
-class Collector {
+exports.Collector = class Collector {
 	#limits;
 	#onFinished;
 	#drops;
@@ -33,7 +29,7 @@ class Collector {
 	start(spanContext, parent) {
 		const { traceId, spanId } = spanContext;
 		const isRoot = !parent || parent.isRemote === true;
-		let trace = isRoot ? undefined : this.#find(traceId, parent.spanId);
+		let trace = isRoot ? undefined : this.#bySpan.get(traceId + parent.spanId);
 		// The parent was dropped. A trace that begins with its child would be incomplete.
 		if (!trace && !isRoot && this.#dropped.has(traceId))
 			return this.#drops.add("later spans of dropped traces", 1);
@@ -48,7 +44,7 @@ class Collector {
 	}
 
 	end(span) {
-		const trace = this.#find(span.traceId, span.spanId);
+		const trace = this.#bySpan.get(span.traceId + span.spanId);
 		if (!trace) return;
 		trace.spans.set(span.spanId, span);
 		trace.open -= 1;
@@ -67,10 +63,6 @@ class Collector {
 		this.flush();
 		for (const trace of [...this.#open])
 			this.#drop(trace, "spans of traces that were open at shutdown");
-	}
-
-	#find(traceId, spanId) {
-		return this.#bySpan.get(traceId + spanId);
 	}
 
 	#begin(root) {
@@ -108,6 +100,4 @@ class Collector {
 		this.#open.delete(trace);
 		for (const spanId of trace.spans.keys()) this.#bySpan.delete(trace.root.traceId + spanId);
 	}
-}
-
-module.exports = { Collector };
+};

@@ -5,7 +5,7 @@ const { name } = require("../package.json");
 /** The least time between two reports under load. */
 const INTERVAL_MS = 10_000;
 
-class Drops {
+exports.Drops = class Drops {
 	#counts = new Map();
 	#reportedAt = Number.NEGATIVE_INFINITY;
 
@@ -21,6 +21,4 @@ class Drops {
 		this.#reportedAt = performance.now();
 		diag.warn(`${name}: dropped ${all.join(", ")}`);
 	}
-}
-
-module.exports = { Drops };
+};
