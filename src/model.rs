@@ -20,7 +20,7 @@ use knowledgepulse_embedder::{
 };
 use knowledgepulse_scoring::{
     Error, Invalid, Novelty, Result,
-    embed::{Available, Embed, Embedded, TextFacts},
+    embed::{CallEmbedder, Embed, Embedded, TextFacts},
     scorer::Outcome,
 };
 use knowledgepulse_workers::CancelToken;
@@ -81,7 +81,7 @@ choices! {
     LongText { "window" => Window, "whole" => Whole }
 }
 
-/// Finds an option: its name in errors, and its text.
+/// Returns the name of an option for errors, and its text; `None` if it is not given.
 type Find<'a> = &'a dyn Fn(&str) -> Option<(String, OsString)>;
 
 /// Options as texts, from one source.
@@ -160,13 +160,13 @@ impl Settings {
     fn apply(&mut self, find: Find) -> Vec<(&'static str, Error)> {
         let Self { mode, model, threshold, invalid } = self;
         invalid.retain(|(name, _)| find(name).is_none());
-        let path = |name| Some(PathBuf::from(find(name)?.1));
-        let text = |name| Some(find(name)?.1.to_string_lossy().into());
+        let path_of = |name| Some(PathBuf::from(find(name)?.1));
+        let text_of = |name| Some(find(name)?.1.to_string_lossy().into());
         let mut given = Given { find, wrong: Vec::new() };
         *mode = given.choice("embedder").unwrap_or(*mode);
         model.backend = given.choice("backend").unwrap_or(model.backend);
         model.precision = given.choice("precision").unwrap_or(model.precision);
-        if let Some(folder) = path("model") {
+        if let Some(folder) = path_of("model") {
             (model.model, model.options) = (Some(folder), ModelOptions::default());
         }
         let options = &mut model.options;
@@ -176,9 +176,9 @@ impl Settings {
         let positive = |text: &str| text.parse().ok().filter(|number| *number > 0);
         let max_tokens = given.get("maxTokens", "a positive integer", positive);
         options.max_tokens = max_tokens.or(options.max_tokens);
-        options.prefix = text("prefix").or(options.prefix.take());
-        options.output = text("output").or(options.output.take());
-        if let Some(library) = path("library") {
+        options.prefix = text_of("prefix").or(options.prefix.take());
+        options.output = text_of("output").or(options.output.take());
+        if let Some(library) = path_of("library") {
             model.library = library;
         }
         let share = |text: &str| text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
@@ -190,7 +190,7 @@ impl Settings {
     pub fn embedder(
         mut self,
         threads: Option<usize>,
-        long: LongText,
+        long_text: LongText,
     ) -> Result<Arc<ModelEmbedder>> {
         if let Some((_, error)) = self.invalid.first() {
             return Err(error.clone());
@@ -199,7 +199,7 @@ impl Settings {
         Ok(Arc::new(ModelEmbedder {
             mode: self.mode,
             model: SharedModel::with(self.model),
-            long_text: long,
+            long_text,
             threshold: self.threshold,
             identity: OnceCell::new(),
             letters: AtomicUsize::new(0),
@@ -262,7 +262,7 @@ const OFF: &str = "switched off";
 
 impl ModelEmbedder {
     /// Returns the embedder of a call, or the reason for its absence.
-    pub fn available(self: &Arc<Self>) -> Available {
+    pub fn available(self: &Arc<Self>) -> CallEmbedder {
         if self.mode == Mode::Off { Err(OFF.into()) } else { Ok(self.clone()) }
     }
 

@@ -6,7 +6,6 @@ use knowledgepulse_import as import;
 use knowledgepulse_scoring::{
     Error, Invalid, Profiles, cache::CacheOptions, scorer::ScorerOptions, weights::Weights,
 };
-use knowledgepulse_workers::available_cores;
 use napi::{
     Either, Env, Result,
     bindgen_prelude::{Object, Unknown},
@@ -22,7 +21,9 @@ pub type Profile = (String, f64, f64, f64, f64);
 
 /// Returns the built-in profiles with those that are given.
 pub fn profiles(given: Option<Vec<Profile>>) -> knowledgepulse_scoring::Result<Profiles> {
-    let profile = |(domain, c, n, d, o)| (domain, Weights::new([c, n, d, o]));
+    let profile = |(domain, complexity, novelty, tools, confidence)| {
+        (domain, Weights::new([complexity, novelty, tools, confidence]))
+    };
     Profiles::with(given.into_iter().flatten().map(profile))
 }
 
@@ -39,11 +40,12 @@ pub struct ScorerConfig {
 pub fn read_scorer_options(env: &Env, options: &Object) -> Result<ScorerConfig> {
     let cache = options.get("cache")?.map(|cache| read_bounds(&cache)).transpose()?;
     let threads = options.get::<u32>("threads")?.map(|threads| threads as usize);
-    let scorer = ScorerOptions {
+    let mut scorer = ScorerOptions {
         profiles: or_throw(env, profiles(options.get("profiles")?))?,
         cache: cache.unwrap_or_default(),
-        concurrency: threads.unwrap_or_else(available_cores),
+        ..ScorerOptions::default()
     };
+    scorer.concurrency = threads.unwrap_or(scorer.concurrency);
     let long_text = options.get::<String>("longText")?.and_then(|name| Choice::named(&name));
     let settings: Option<HashMap<_, _>> = options.get("settings")?;
     let mut current = model::settings();

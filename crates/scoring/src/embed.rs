@@ -18,8 +18,8 @@ pub trait Embed: Send + Sync {
     fn is_required(&self) -> bool;
 }
 
-/// The embedder of a call, or the reason why its score has none.
-pub type Available = Result<Arc<dyn Embed>, Arc<str>>;
+/// The embedder for a call, or the reason why there is none.
+pub type CallEmbedder = Result<Arc<dyn Embed>, Arc<str>>;
 
 /// An embedding, with facts about the text and the time it took.
 #[derive(Debug, Clone, PartialEq, Default)]

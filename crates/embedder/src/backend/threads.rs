@@ -47,7 +47,7 @@ impl Threads {
     }
 }
 
-/// Calls a function when dropped, also by a panic.
+/// Calls a function when dropped, also when a panic unwinds.
 struct OnDrop<F: Fn()>(F);
 
 impl<F: Fn()> Drop for OnDrop<F> {

@@ -140,7 +140,7 @@ impl Tokenizer {
 
     /// Returns the ids of a text without special ones: all, or at least the first `enough`.
     fn tokens(&self, text: &str, enough: usize, cancel: &CancelToken) -> Result<Vec<i64>> {
-        let Some(bert) = &self.bert else { return self.tokens_of_prefix(text, enough, cancel) };
+        let Some(bert) = &self.bert else { return self.tokens_of_start(text, enough, cancel) };
         let mut ids = Vec::new();
         for (section, added) in bert.sections(text) {
             for words in bert.words(section) {
@@ -155,12 +155,7 @@ impl Tokenizer {
     }
 
     /// As [`Tokenizer::tokens`]. Tokenises the text from its beginning, twice as much each time, until there are enough.
-    fn tokens_of_prefix(
-        &self,
-        text: &str,
-        enough: usize,
-        cancel: &CancelToken,
-    ) -> Result<Vec<i64>> {
+    fn tokens_of_start(&self, text: &str, enough: usize, cancel: &CancelToken) -> Result<Vec<i64>> {
         let wanted = enough.saturating_add(UNSETTLED_TOKENS);
         let mut bytes = wanted.saturating_mul(BYTES_PER_TOKEN);
         loop {

@@ -354,7 +354,8 @@ impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, K, V> {
     #[inline(always)]
     fn call(self) {
         let row = self.codes.row;
-        // Rows that can be among the best: slot, products of the `h` with the upper bits of the query, and bound.
+        // Rows that can be among the best: slot, sum of the products of its `h` with the upper
+        // bits of the query, and upper bound.
         let mut candidates = Vec::new();
         // The best rows by their estimates, and by their exact values.
         let (mut promising, mut values) = (self.best.like(f64::NEG_INFINITY), self.best.like(-1.0));

@@ -326,8 +326,8 @@ impl VectorCache {
         }
     }
 
-    /// Enlarges the ring for this many vectors, up to the capacity. Returns `false` if it is not larger then, or there
-    /// is no memory.
+    /// Enlarges the ring for this many vectors, up to the capacity. Returns whether it has grown: not if it is already
+    /// as large, or there is no memory.
     pub(crate) fn reserve(&mut self, vectors: usize) -> bool {
         let slots = self.slots_for(vectors);
         if slots <= self.slots || self.added.try_reserve_exact(slots - self.slots).is_err() {
@@ -349,7 +349,7 @@ impl VectorCache {
 
     /// Makes a ring of rows, of which the first `count` are in use.
     fn replace_rows(&mut self, rows: MmapMut, slots: usize, count: usize) {
-        (self.rows, self.slots, self.start) = (Some(rows), slots, 0);
+        (self.codes, self.rows, self.slots, self.start) = (None, Some(rows), slots, 0);
         let has_codes = slots > FLAT_SLOTS && self.row <= MOST_NUMBERS;
         let codes = has_codes.then(|| Codes::new(slots, self.row)).flatten();
         self.codes = codes.map(|codes| codes.filled(self.rows(0..count)));

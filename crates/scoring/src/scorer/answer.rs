@@ -15,7 +15,7 @@ use knowledgepulse_workers::{CancelToken, fault};
 use crate::{
     cache::{Nearest, VectorCache},
     clock::monotonic_clock,
-    embed::{Available, Embedded},
+    embed::{CallEmbedder, Embedded},
     error::{Error, Result},
     novelty::Novelty,
     score::Score,
@@ -81,7 +81,7 @@ pub struct Query {
     pub at_least: f64,
 }
 
-/// Takes the result of a call, on any thread.
+/// Takes the result of a call, on any thread. Must not panic.
 pub type Reply = Box<dyn FnOnce(Result<Outcome>) + Send>;
 
 /// The state that a scorer shares with its calls.
@@ -95,8 +95,7 @@ pub(super) struct Common {
 
 impl Common {
     pub fn new(options: ScorerOptions) -> Arc<Self> {
-        let (statistics, closed) = Default::default();
-        Arc::new(Self { options, statistics, closed })
+        Arc::new(Self { options, statistics: Mutex::default(), closed: AtomicBool::default() })
     }
 
     pub fn count<R>(&self, count: impl FnOnce(&mut Statistics) -> R) -> R {
@@ -119,14 +118,14 @@ pub(super) struct Call {
     owed: Mutex<Option<Owed>>,
     common: Arc<Common>,
     pub work: Work,
-    pub embedder: Available,
+    pub embedder: CallEmbedder,
     /// When it was submitted.
     since: Duration,
     pub cancel: CancelToken,
 }
 
 impl Call {
-    pub fn new(common: Arc<Common>, work: Work, embedder: Available, reply: Reply) -> Arc<Self> {
+    pub fn new(common: Arc<Common>, work: Work, embedder: CallEmbedder, reply: Reply) -> Arc<Self> {
         let (since, cancel) = (monotonic_clock(), CancelToken::default());
         let owed = Owed { common: common.clone(), since, reply: Some(reply) };
         Arc::new(Self { owed: Mutex::new(Some(owed)), common, work, embedder, since, cancel })

@@ -103,10 +103,10 @@ impl OwnMemory {
         let Embedded { embedding: vector, fingerprint, .. } = embedded;
         let vector_len = vector.len();
         self.with(|Vectors { cache, model }, now| {
-            let has_model = model.as_ref().is_none_or(|model| model == fingerprint)
+            let is_comparable = model.as_ref().is_none_or(|model| model == fingerprint)
                 && cache.options().vector_len == vector_len;
             let mut none;
-            let compared = if vector.is_empty() || has_model {
+            let compared = if vector.is_empty() || is_comparable {
                 &mut *cache
             } else {
                 // Nothing can be compared with vectors of another model.
@@ -120,7 +120,7 @@ impl OwnMemory {
             let prepares =
                 matches!(call.work, Work::WarmUp) && vector_len > 0 && cache.len(now) == 0;
             if prepares || added.is_some() {
-                if !has_model {
+                if !is_comparable {
                     cache.restart(vector_len);
                 }
                 *model = Some(fingerprint.clone());

@@ -12,7 +12,7 @@ use knowledgepulse_workers::{Threads, WORKERS};
 use crate::{
     cache::VectorCache,
     clock::monotonic_clock,
-    embed::Available,
+    embed::CallEmbedder,
     error::{Error, Result},
     score::Score,
     scorer::{
@@ -132,7 +132,12 @@ impl Scorer {
 
     /// Does `work` in call order, and passes the result to `reply`, possibly before this returns: `CLOSED` after
     /// [`Scorer::close`], `NO_THREADS` if the system cannot create a thread.
-    pub fn submit(self: &Arc<Self>, work: Work, embedder: Available, reply: Reply) -> CallHandle {
+    pub fn submit(
+        self: &Arc<Self>,
+        work: Work,
+        embedder: CallEmbedder,
+        reply: Reply,
+    ) -> CallHandle {
         let mut order = self.lock();
         if self.common.is_closed() {
             drop(order);

@@ -140,11 +140,11 @@ impl Snapshot {
 /// A place in a snapshot that is wrong, and what was expected and found there.
 type Wrong = [String; 3];
 
-/// Fails unless `$is`, as a [`Wrong`].
+/// Returns a [`Wrong`] as the error unless `$is`.
 macro_rules! ensure {
-    ($is:expr, $($text:literal),+) => {
+    ($is:expr, $place:literal, $expected:literal, $found:literal) => {
         if !$is {
-            return Err([$(format!($text)),+]);
+            return Err([format!($place), format!($expected), format!($found)]);
         }
     };
 }
@@ -192,7 +192,7 @@ fn read_sealed(sealed: &[u8], fingerprint: &str) -> Result<Header, Wrong> {
     ensure!(length <= left as u64, ": header", "{length} bytes", "{left} bytes");
     let (header, rows) = sealed[HEADER..].split_at(length as usize);
     let header: Header = serde_json::from_slice(header).map_err(|error| {
-        [": header", "the JSON of a cache", &format!("{:.200}", error.to_string())].map(Into::into)
+        [": header".into(), "the JSON of a cache".into(), format!("{:.200}", error.to_string())]
     })?;
     let Header { ref model, max_elements, vector_len, ref entries, .. } = header;
     let found = format!("{model:.200}");

@@ -41,10 +41,15 @@ impl Int8Encoder {
     }
 
     pub fn embed(&self, runner: &Runner, ids: &[i64]) -> Result<Embedding> {
-        with_registers!(self.machine, registers => self.run(registers, runner, ids))
+        with_registers!(self.machine, registers => self.embed_with(registers, runner, ids))
     }
 
-    fn run<R: Registers>(&self, registers: R, runner: &Runner, ids: &[i64]) -> Result<Embedding> {
+    fn embed_with<R: Registers>(
+        &self,
+        registers: R,
+        runner: &Runner,
+        ids: &[i64],
+    ) -> Result<Embedding> {
         let tokens = ids.len();
         let tasks = tokens.div_ceil(MAX_ROWS).next_multiple_of(runner.threads);
         let tasks = tasks.min(tokens.div_ceil(MIN_ROWS));

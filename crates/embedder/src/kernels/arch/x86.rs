@@ -164,8 +164,9 @@ impl<const VNNI: bool> Registers for Avx2<VNNI> {
         let [a, b, c, d] = numbers.map(cast);
         let ab = avx2._mm256_packs_epi32(avx._mm256_cvtps_epi32(a), avx._mm256_cvtps_epi32(b));
         let cd = avx2._mm256_packs_epi32(avx._mm256_cvtps_epi32(c), avx._mm256_cvtps_epi32(d));
-        let zero = avx._mm256_set1_epi8(i8::MIN);
-        let packed = avx2._mm256_xor_si256(avx2._mm256_packs_epi16(ab, cd), zero);
+        // Adds 128.
+        let packed =
+            avx2._mm256_xor_si256(avx2._mm256_packs_epi16(ab, cd), avx._mm256_set1_epi8(i8::MIN));
         // `packs` interleaves the halves of registers; this restores the order.
         let order = avx._mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
         bytes[..32].copy_from_slice(bytes_of(&avx2._mm256_permutevar8x32_epi32(packed, order)));

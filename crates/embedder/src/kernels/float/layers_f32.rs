@@ -73,8 +73,8 @@ impl Kernel for LayerNorm<'_> {
     }
 }
 
-/// A table of 16-bit integers, `values` \[entries, width\], with a factor for those of each entry, `scale` \[entries\]. It
-/// is in the memory of ONNX Runtime or its own.
+/// A table of 16-bit integers `values` \[entries, width\], and `scale` \[entries\], the factor of each entry, in the memory
+/// of ONNX Runtime or its own.
 pub struct Table<'a> {
     pub values: Cow<'a, [i16]>,
     pub scale: Cow<'a, [f32]>,

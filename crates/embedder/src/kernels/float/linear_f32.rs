@@ -104,7 +104,7 @@ thread_local! {
 }
 
 impl Linear<'_> {
-    /// Computes `P` panels from the column `first`, in tiles of `R` rows and `V` vectors. Returns `P`.
+    /// Computes `P` panels from the column `first`, in tiles of at most `R` rows and `V` vectors. Returns `P`.
     #[inline(always)]
     fn panels<S: Simd, const P: usize, const R: usize, const V: usize>(
         &self,
@@ -123,26 +123,26 @@ impl Linear<'_> {
         let next = self.weights.values.as_ptr().wrapping_add(at + P * size);
         let rows = self.x.len() / self.weights.depth();
         // Tiles of about equal height, because one of a few rows takes nearly as long as a full one.
-        const { assert!(R <= 8) };
+        const { assert!(matches!(R, 2 | 6 | 8)) };
         let tiles = rows.div_ceil(R);
         for tile in 0..tiles {
             let row = rows * tile / tiles;
             match rows * (tile + 1) / tiles - row {
                 1 => self.tile::<S, P, 1, V>(simd, first, decoded, row, next),
-                2 => self.tile::<S, P, 2, V>(simd, first, decoded, row, next),
-                3 => self.tile::<S, P, 3, V>(simd, first, decoded, row, next),
-                4 => self.tile::<S, P, 4, V>(simd, first, decoded, row, next),
-                5 => self.tile::<S, P, 5, V>(simd, first, decoded, row, next),
-                6 => self.tile::<S, P, 6, V>(simd, first, decoded, row, next),
-                7 => self.tile::<S, P, 7, V>(simd, first, decoded, row, next),
-                _ => self.tile::<S, P, 8, V>(simd, first, decoded, row, next),
+                2 if R > 2 => self.tile::<S, P, 2, V>(simd, first, decoded, row, next),
+                3 if R > 2 => self.tile::<S, P, 3, V>(simd, first, decoded, row, next),
+                4 if R > 2 => self.tile::<S, P, 4, V>(simd, first, decoded, row, next),
+                5 if R > 2 => self.tile::<S, P, 5, V>(simd, first, decoded, row, next),
+                6 if R > 6 => self.tile::<S, P, 6, V>(simd, first, decoded, row, next),
+                7 if R > 6 => self.tile::<S, P, 7, V>(simd, first, decoded, row, next),
+                _ => self.tile::<S, P, R, V>(simd, first, decoded, row, next),
             }
         }
         P
     }
 
-    /// Computes `R` rows of `P` panels. Meanwhile it prefetches the `next` panels: in a short text, reading the weights
-    /// takes as long as the arithmetic.
+    /// Computes `R` rows of `P` panels. Meanwhile it prefetches the panels at `next`, which need not be valid: in a short
+    /// text, reading the weights takes as long as the arithmetic.
     #[inline(always)]
     #[expect(clippy::needless_range_loop, reason = "loops that the compiler takes to registers")]
     fn tile<S: Simd, const P: usize, const R: usize, const V: usize>(

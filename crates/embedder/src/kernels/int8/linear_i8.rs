@@ -13,7 +13,7 @@ use crate::kernels::{
     arch::{Floats, Integers, Registers, Work},
 };
 
-/// The weights of a linear layer in integers, rotated like the rows that they are multiplied with, with `scale` and `bias`
+/// Rotated integer weights of a linear layer. The rows that they multiply are rotated likewise. `scale` and `bias` are
 /// \[columns\].
 pub struct Int8Weights {
     /// \[columns / 16, depth / 4, 16\]: words of four bytes

@@ -104,6 +104,7 @@ impl SharedMemory {
 
     /// Adds a call whose turn has come. An accepted one returns to the front.
     pub(super) fn enqueue(&self, mut embedded: EmbeddedCall) {
+        // Vectors in a store have length 1; that of `embed` is only returned.
         if !matches!(embedded.call.work, Work::Embed(_))
             && let Ok(Ok(Embedded { embedding, .. })) = &mut embedded.embedded
             && !is_unit(embedding)
