@@ -10,7 +10,7 @@ const PIECE = 2 ** 20;
 const GZIP = Buffer.from([0x1f, 0x8b]);
 const ZSTANDARD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
-/** Yields the output of an engine for pieces: that of each is complete before the next one is passed. */
+/** Passes pieces to an engine and yields its output. A piece is passed when the output of the previous one is complete. */
 async function* through(engine, pieces, failed) {
 	let error;
 	function note(thrown) {

@@ -36,16 +36,16 @@ async function* results(call, source, total, { errors, onProgress, remember, sig
 	let failure;
 	let isOpen = true;
 	let isAsked = false;
-	let read = 0;
+	let requested = 0;
 	let done = 0;
 
 	/** Requests a trace from the source, and makes the call. */
 	async function ask() {
 		isAsked = true;
 		try {
-			read += 1;
+			requested += 1;
 			// Without an embedder, nothing else would let the event loop run.
-			if (read % IN_FLIGHT === 0) await setImmediate();
+			if (requested % IN_FLIGHT === 0) await setImmediate();
 			const item = await source.next();
 			isAsked = false;
 			isOpen = !item.done;

@@ -14,7 +14,10 @@ function platformName() {
 	return `linux-${arch}-${libc === "musl" ? "musl" : "gnu"}`;
 }
 
-/** With literals, which bundlers and tracers find, and file names: executables made by Bun read no package.json. */
+/**
+ * Loads the addon of a platform package. The paths are literal, so that bundlers and file tracers find them, and
+ * include the file name, because executables made by Bun do not read package.json.
+ */
 function requirePackage(name) {
 	try {
 		switch (name) {
@@ -49,21 +52,20 @@ function failure(text, options) {
 
 function notLoaded(name, cause) {
 	const folder = installedAt(name);
-	const [text, how] = folder
-		? [unusable(folder, cause), "again"]
-		: [missing(name), "with your package manager"];
+	const text = folder ? unusableText(folder, cause) : missingText(name);
+	const how = folder ? "again" : "with your package manager";
 	const command = `npm install ${PACKAGE}-${name}@${require("../package.json").version}`;
 	return failure(`${text}\nInstall it ${how}, for example\n  ${command}`, folder && { cause });
 }
 
-function unusable(folder, cause) {
+function unusableText(folder, cause) {
 	if (cause?.code === "MODULE_NOT_FOUND") return `${folder} is incomplete: it has no addon.`;
 	const [reason] = String(cause?.message ?? cause).split("\n");
 	return `${folder} could not be loaded: ${reason}\nIt needs glibc 2.28 or musl 1.2 on Linux, macOS 13.4, or Windows 10. Where the system has that, the file is damaged.`;
 }
 
-function missing(name) {
-	const folders = searched();
+function missingText(name) {
+	const folders = searchFolders();
 	const others = folders.flatMap(installedIn).filter((other) => other !== `${PACKAGE}-${name}`);
 	const reason =
 		others.length > 0
@@ -73,14 +75,14 @@ function missing(name) {
 }
 
 /** The folders in which packages are searched. */
-const searched = () => require.resolve.paths(PACKAGE) ?? [];
+const searchFolders = () => require.resolve.paths(PACKAGE) ?? [];
 
 /** The addon of a platform package, or the folder where it should be; undefined for no package. */
 function installedAt(name) {
 	try {
 		return require.resolve(`${PACKAGE}-${name}/scoring.${name}.node`);
 	} catch {
-		return searched()
+		return searchFolders()
 			.map((folder) => join(folder, `${PACKAGE}-${name}`))
 			.find(existsSync);
 	}

@@ -2,7 +2,7 @@
 
 /** @typedef {{ code?: string, path?: string, cause?: unknown, source?: string, line?: number }} ErrorFields */
 
-function define(object, name, value, enumerable) {
+function define(object, name, value, { enumerable }) {
 	Object.defineProperty(object, name, { value, enumerable, writable: true, configurable: true });
 }
 
@@ -13,7 +13,7 @@ class ScoringError extends Error {
 	constructor(message, /** @type {ErrorFields} */ { code, path, ...options } = {}) {
 		super(message, options);
 		this.code = code;
-		if (path !== undefined) define(this, "path", path, true);
+		if (path !== undefined) define(this, "path", path, { enumerable: true });
 	}
 }
 
@@ -25,11 +25,11 @@ class ImportError extends ScoringError {
 	constructor(message, /** @type {ErrorFields} */ { source, line, ...options } = {}) {
 		super(message, options);
 		this.source = source;
-		if (line !== undefined) define(this, "line", line, true);
+		if (line !== undefined) define(this, "line", line, { enumerable: true });
 	}
 }
 
 for (const type of [ScoringError, InvalidTraceError, ImportError])
-	define(type.prototype, "name", type.name, false);
+	define(type.prototype, "name", type.name, { enumerable: false });
 
 module.exports = { ImportError, InvalidTraceError, ScoringError };

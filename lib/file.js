@@ -39,6 +39,7 @@ async function openReplacement(path, mode) {
 	});
 	let isCommitted = false;
 	return {
+		/** Appends text or bytes. */
 		write: (data) => file.writeFile(data),
 
 		/** Resolves when the file has the new contents, and they have reached the disk. */

@@ -35,7 +35,7 @@ const ROWS_OPTIONS = {
 /** The reason to stop when the caller ends the iteration. */
 const OVER = Symbol("over");
 
-/** An error in a report, which names its source. */
+/** An error of a report, without its source: the report names that. */
 const shortened = ({ code, line = null, message }) => ({ code, line, message });
 
 /** The error for a source that could not be read to its end. */
@@ -121,6 +121,7 @@ class Reading {
 	async *#read(signal, link) {
 		const stop = this.#stop.signal;
 		const release = onAbort(signal, () => this.#stop.abort(signal.reason));
+		// The promise rejects when reading ends.
 		link?.carry(until(stop, new Promise(ignore)));
 		try {
 			stop.throwIfAborted();

@@ -139,7 +139,7 @@ function scorerOptions(options = {}, others = {}) {
 	const given = readOptions(options, {
 		...SETTINGS,
 		profiles,
-		cache: kind("", any.fits, (cache, path) => readOptions(cache, BOUNDS, path)),
+		cache: { ...any, read: (cache, path) => readOptions(cache, BOUNDS, path) },
 		threads: integer(addon().cores()),
 		budgetMs: time,
 		longText: oneOf("window", "whole"),
@@ -174,10 +174,6 @@ function checkOptions(options, known) {
 	readValue(kinds.signal, "signal", options.signal);
 }
 
-function checkBoolean(name, value) {
-	readValue(flag, name, value);
-}
-
 /** The path of a file that is given as a string or a URL. */
 function fileOf(value, name) {
 	if (typeof value === "string") return value;
@@ -188,8 +184,7 @@ function fileOf(value, name) {
 
 /** Returns the `known` options of a call. Ignores other values, such as the index in `traces.map(evaluateValue)`. */
 function callOptions(options, known) {
-	/** @type {Record<string, any>} */
-	const given = {};
+	const given = Object.create(null);
 	if (!isObject(options)) return given;
 	const names = Object.keys(known);
 	checkNames(options, names);
@@ -202,7 +197,6 @@ module.exports = {
 	SETTINGS,
 	callOptions,
 	check,
-	checkBoolean,
 	checkOptions,
 	describe,
 	either,

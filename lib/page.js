@@ -78,7 +78,10 @@ exports.checkPage = function checkPage(page, header) {
 	return { epoch, head, first, reset, entries };
 };
 
-/** Returns a checked page as `json` and `bytes`, until the next one. `calls` has the calls' places in their batch. */
+/**
+ * Returns a checked page as `json`, and its embeddings as contiguous `bytes`, which the next call overwrites.
+ * `calls` maps the UUID of each call of the batch to its index.
+ */
 exports.packPage = function packPage({ epoch, head, first, reset, entries }, calls) {
 	let end = 0;
 	const rows = Array.from(entries, (entry, index) => {

@@ -106,7 +106,7 @@ module.exports = class Scorer {
 		const { head, confidence } = input;
 		const judge = () => this.#native.judge(head, confidence, given.threshold, exact);
 		const { accepted, bounds, threshold } = parse(attempt(judge));
-		const isAdded = (accepted) => remember === "all" || (accepted && remember === "accepted");
+		const isAdded = (fits) => remember === "all" || (fits && remember === "accepted");
 		if (accepted !== null) {
 			this.#checkOpen();
 			if (isAdded(accepted)) attempt(() => this.#add(input));
@@ -114,7 +114,7 @@ module.exports = class Scorer {
 		}
 		const read = () => ({ ...input, given: { threshold } });
 		const operation = { kind: DECIDING.get(remember), read, map: parse };
-		const report = await this.#call(operation, trace, { signal: given.signal });
+		const report = await this.#call(operation, undefined, { signal: given.signal });
 		const isAccepted = report.score >= threshold;
 		if (isAdded(isAccepted)) scored.publish({ scorer: this, trace, score: report.score, report });
 		return { accepted: isAccepted, score: report.score, bounds, novelty: report.novelty };
@@ -235,7 +235,7 @@ module.exports = class Scorer {
 		return this.#cache;
 	}
 
-	/** Resolves to `map` of a call's outcome, after as many microtasks for each call: so they resolve in order. */
+	/** Makes a call, and resolves to `map` of its outcome. All calls take as many microtasks, so they resolve in order. */
 	async #call(operation, subject, options) {
 		const { kind, peek, known = SIGNAL, read = readTrace, map } = operation;
 		const all = callOptions(options, known);

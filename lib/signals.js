@@ -3,7 +3,7 @@
 /** The calls that each signal ends. */
 const endings = new WeakMap();
 
-/** For rejections that another promise reports. */
+/** Does nothing. */
 function ignore() {}
 
 /** Calls `end` when the signal, if given, is aborted, or at once if it is. Returns a function that cancels this. */

@@ -26,7 +26,7 @@ exports.ofFrames = async function* ofFrames(pieces, decompress, failed) {
 		return true;
 	}
 
-	/** Takes the next bytes of the frame, and copies them to `header`, if given. Yields pieces that are complete. */
+	/** Takes the next bytes of the frame, and copies them to `header`, if given. Yields each piece that it has used up. */
 	async function* take(length, header = undefined) {
 		for (let taken = 0; taken < length; ) {
 			if (end === bytes.length) yield bytes;

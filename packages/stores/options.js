@@ -1,5 +1,5 @@
 /** The options that all stores have. */
-const { kinds, readOptions } = require("@knowledgepulse/scoring/internal/options");
+const { kind, kinds, readOptions } = require("@knowledgepulse/scoring/internal/options");
 
 /** The maximum length of a namespace: an index key of PostgreSQL has at most 2,700 bytes. */
 const LONGEST = 200;
@@ -11,10 +11,10 @@ function isNamespace(value) {
 }
 
 const SHARED = {
-	namespace: {
-		fits: isNamespace,
-		expected: `a string of 1 to ${LONGEST} characters without NUL or lone surrogates`,
-	},
+	namespace: kind(
+		`a string of 1 to ${LONGEST} characters without NUL or lone surrogates`,
+		isNamespace,
+	),
 	durable: kinds.flag,
 };
 

@@ -82,7 +82,10 @@ exports.pipeline = async function pipeline(task, name, options = {}) {
 /** Accepts settings of transformers.js, which have no effect here. */
 exports.env = { backends: { onnx: { wasm: {}, webgl: {}, webgpu: {} } } };
 
-/** An export of the real package, which throws when used; a getter would, when a module imports any other name. */
+/**
+ * Stands in for an export of the real package, and throws when used. A getter would throw when an ES module imports
+ * any other name.
+ */
 function absent(name) {
 	const fail = () => {
 		throw unsupported(name);

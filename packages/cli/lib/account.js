@@ -48,7 +48,7 @@ function accountOf({ trace, provenance, report, nearest = "" }, { width }) {
 	];
 	if (text) facts.push(`${count(text.tokens, "token")}${text.isCut ? ", the rest was cut" : ""}`);
 	const lines = [
-		`${style("bold", report.score.toFixed(3))}  ${style("bold", fit(id ?? "(no id)", width - 8))}`,
+		`${style("bold", report.score.toFixed(3))}  ${style("bold", fit(typeof id === "string" ? id : "(no id)", width - 8))}`,
 		fit(task.objective, width - 1),
 		style("dim", fit(facts.join(" · "), width - 1)),
 		style("dim", plain(`${source.name}${source.line ? `:${source.line}` : ""}`)),

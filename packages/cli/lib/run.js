@@ -79,7 +79,7 @@ class Remarks {
 		warn(`--domain ${domain} does not apply to ${traces} with a domain`);
 	}
 
-	/** Warns if the model saw only the beginning of texts, at least of most of them with `isOfMost`. */
+	/** Warns if texts were cut; with `isOfMost`, only if nearly all were. */
 	warnOfTexts(scorer, isOfMost = false) {
 		const share = this.#cut / this.#embedded;
 		if (this.#cut === 0 || (isOfMost && share < MOSTLY)) return;
@@ -118,6 +118,9 @@ class Remarks {
 /** A run of a command. The first Ctrl-C aborts it, which ends reading; a second one ends the process. */
 class Run extends AbortController {
 	#errors = 0;
+	/** The logs that are read, and where the results are written. */
+	sources;
+	output;
 	/** The signal by which the user has interrupted the run. */
 	interrupted;
 	#onSignal = (name) => {
@@ -201,7 +204,7 @@ class Run extends AbortController {
 		if (output !== undefined) this.note(`written to ${output}`);
 	}
 
-	/** Returns the exit code. Errors take precedence over a limit that is not met, about which `text` informs. */
+	/** Returns the exit code. If a limit is not met, shows `text`; errors take precedence over it. */
 	exitCode(isMet = true, text = undefined) {
 		if (!isMet) say(`${style("red", "gate not met:")} ${text}`);
 		if (this.interrupted) return Exit.SIGNAL + constants.signals[this.interrupted];

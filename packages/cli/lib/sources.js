@@ -138,7 +138,8 @@ async function firstTime(source, run) {
 	const isPassedOver = run.options.errors === undefined ? isInFolder([source]) : () => true;
 	try {
 		for await (const { trace, error } of imported) {
-			if (error && (isSkipped(error) || !isPassedOver(error))) throw error;
+			if (error && isSkipped(error)) return undefined;
+			if (error && !isPassedOver(error)) throw error;
 			if (!trace) continue;
 			const time = Date.parse(trace.metadata.created_at);
 			return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
@@ -171,7 +172,7 @@ async function inOrder(sources, run) {
 		const files = count(skipped.length, "file");
 		warn(`skipped ${files} without a log of an agent, such as ${skipped[0]}`);
 	}
-	// Without times, the difference is NaN, which counts as 0.
+	// Infinity - Infinity is NaN, which `sort` takes as 0: the order stays.
 	return [...times.keys()].sort((a, b) => times.get(a) - times.get(b));
 }
 

@@ -2,8 +2,9 @@
 const { clearTimeout, setTimeout } = require("node:timers");
 
 /*
- * A trace here is a `root`, a span without a parent in this process, and the `spans` below it, by id, in the order
- * in which they began; `undefined` for those that are `open`. `timer` ends the wait for spans that outlive the root.
+ * A trace here has a `root`, a span without a parent in this process; `spans`, that span and all below it by id, in
+ * the order in which they began, `undefined` until they end; `open`, the number of those; and `timer`, which ends the
+ * wait for spans that outlive the root.
  */
 
 const hasRootEnded = ({ root, spans }) => spans.get(root.spanId) !== undefined;

@@ -57,7 +57,10 @@ const isAgent = ({ attributes }) =>
 const isGenAi = ({ attributes, events }) =>
 	events.length > 0 || Object.keys(attributes).some((name) => name !== "error.type");
 
-/** The id of a trace's evaluated span: the agent in its key, else its only topmost span of generative AI, if any. */
+/**
+ * Returns the id of the evaluated span of a trace: the agent in its key, or else the topmost span of
+ * generative AI if there is only one; else `undefined`.
+ */
 function subjectOf(spans, key) {
 	const agent = key?.split(":")[1];
 	if (agent) return agent;

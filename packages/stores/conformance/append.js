@@ -7,14 +7,15 @@ const { add, adds, bytes, clear, forget } = require("./samples.js");
 const IDS = [
 	// Each character of these.
 	...` aAåßſİi'"\\\n\0%_?0\u001a\u{10ffff}\u202e\ufeff\ufffd`,
-	..."|a | a|a\u030a|ss|''|\\n|a\0b|a\0c|{a,b}|a\"b\\|\u001a0|$1|NULL|null|00|1e3|{}".split("|"),
-	..."日本語|👩‍🚀|kp:trace:1|'; DROP TABLE store; --".split("|"),
+	...["", "a ", " a", "a\u030a", "ss", "''", "\\n", "a\0b", "a\0c", "{a,b}", 'a"b\\', "\u001a0"],
+	...["$1", "NULL", "null", "00", "1e3", "{}", "日本語", "👩‍🚀", "kp:trace:1"],
+	"'; DROP TABLE store; --",
 	"x".repeat(1024),
 	`${"x".repeat(1023)}y`,
 	"é".repeat(512),
 ];
 
-/** Numbers that a store of numbers would change: NaN with payloads, infinity, -0, subnormal numbers. */
+/** Numbers that a store of numbers would change: NaN with payloads, infinity, -0, subnormal; the bytes `'\\\0"`. */
 const FLOATS = [0, 0xffffffff, 0x7fc00001, 0x7f800001, 0xff800000, 0x80000000, 1, 0x22005c27];
 
 function embeddings() {

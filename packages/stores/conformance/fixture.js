@@ -69,8 +69,12 @@ class Fixture {
 
 	/** Returns eight readers, two on each handle. */
 	async readers() {
-		const handles = await Promise.all(Array.from({ length: 4 }, () => this.open()));
-		return handles.flatMap((store) => [new Reader(store, this), new Reader(store, this)]);
+		const readers = [];
+		for (let handles = 0; handles < 4; handles++) {
+			const store = await this.open();
+			readers.push(new Reader(store, this), new Reader(store, this));
+		}
+		return readers;
 	}
 
 	/**

@@ -1,8 +1,6 @@
 /** Runs queries on a pool until a signal is aborted. */
 
-const { until } = require("@knowledgepulse/scoring/internal/signals");
-
-function ignore() {}
+const { ignore, until } = require("@knowledgepulse/scoring/internal/signals");
 
 /** The number of stores on each pool, which share one listener. */
 const users = new WeakMap();

@@ -1,6 +1,11 @@
 /** A store on PostgreSQL: rows in a table, changed by functions that hold the lock of their namespace. */
 const { ScoringError } = require("@knowledgepulse/scoring");
-const { invalidOption, kinds, readOptions } = require("@knowledgepulse/scoring/internal/options");
+const {
+	invalidOption,
+	kind,
+	kinds,
+	readOptions,
+} = require("@knowledgepulse/scoring/internal/options");
 const { guard, withClient } = require("./client.js");
 const { isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
 const { SHARED, readStoreOptions } = require("../options.js");
@@ -18,10 +23,9 @@ const LACKING =
 const MISMATCH = "KP001";
 
 const OPTIONS = {
-	pool: {
-		fits: (pool) => ["connect", "on", "off"].every((name) => typeof pool?.[name] === "function"),
-		expected: "a pool of pg",
-	},
+	pool: kind("a pool of pg", (pool) =>
+		["connect", "on", "off"].every((name) => typeof pool?.[name] === "function"),
+	),
 	connectionString: kinds.text,
 	...SHARED,
 	migrate: kinds.flag,

@@ -4,10 +4,12 @@ const { join } = require("node:path");
 const { ScoringError } = require("@knowledgepulse/scoring");
 const { withClient } = require("./client.js");
 
-/** The file of each migration, numbered from 1, which fails without changes if it was applied before. */
+/**
+ * The files of the migrations, numbered from 1. Each takes the lock, adds its version, and fails without changes if it
+ * was applied before.
+ */
 const MIGRATIONS = ["1-store.sql"];
 
-/** Also taken by each migration. */
 const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('kp_novelty_migrations', 7220))";
 
 const mismatch = (message) => new ScoringError(message, { code: "STORE_MISMATCH" });

@@ -2,6 +2,7 @@
 const { join, resolve } = require("node:path");
 const { Worker } = require("node:worker_threads");
 const { ScoringError } = require("@knowledgepulse/scoring");
+const { kind, required } = require("@knowledgepulse/scoring/internal/options");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { pack, unpack } = require("../entries.js");
 const { SHARED, readStoreOptions } = require("../options.js");
@@ -9,12 +10,13 @@ const { SHARED, readStoreOptions } = require("../options.js");
 const SQLITE = "@photostructure/sqlite";
 
 const OPTIONS = {
-	path: {
-		/** `:memory:` would be a store that nothing shares, and one letter before `://` is a Windows drive. */
-		fits: (value) => typeof value === "string" && !/^(:memory:)?$|\0|\w\w:\/\//.test(value),
-		expected: "the path of a file",
-		isRequired: true,
-	},
+	// `:memory:` would be a store that nothing shares, and one letter before `://` is a Windows drive.
+	path: required(
+		kind(
+			"the path of a file",
+			(value) => typeof value === "string" && !/^(:memory:)?$|\0|\w\w:\/\//.test(value),
+		),
+	),
 	...SHARED,
 };
 
@@ -100,7 +102,7 @@ class SqliteStore {
 		if (this.#worker !== worker) return;
 		this.#worker = null;
 		const error = this.#closing
-			? this.#closed()
+			? this.#closed(cause)
 			: this.#error("STORE_UNAVAILABLE", "its thread has ended", cause);
 		for (const { reject } of this.#calls.values()) reject(error);
 	}
@@ -115,8 +117,8 @@ class SqliteStore {
 		await ended;
 	}
 
-	#closed() {
-		return this.#error("CLOSED", "the store is closed");
+	#closed(cause = undefined) {
+		return this.#error("CLOSED", "the store is closed", cause);
 	}
 
 	#error(code, message, cause) {

@@ -29,6 +29,7 @@ class Wanted {
 
 	/** Whether an id is requested; marks it as found. */
 	take(id) {
+		if (typeof id !== "string") return false;
 		const found = [...this.open].filter((beginning) => id.startsWith(beginning));
 		for (const beginning of found) this.missing.delete(beginning);
 		this.open.delete(id);
@@ -44,7 +45,7 @@ module.exports = async function explain([args], options) {
 	const objectives = new Map();
 	const hints = new Set();
 	const take = async ({ trace, provenance, report }, stopProgress) => {
-		if (wanted === undefined || wanted.take(trace.id ?? "")) {
+		if (wanted === undefined || wanted.take(trace.id)) {
 			if (report.hint !== null) hints.add(report.hint);
 			if (output.isTerminal) stopProgress();
 			const { source, successFrom, confidenceFrom } = provenance;
