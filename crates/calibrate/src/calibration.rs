@@ -1,7 +1,7 @@
 //! The result of a calibration: everything that a report or a terminal shows. Shares, rates and levels
 //! are in \[0, 1\]; rows count from 1. `lib/types/calibrate.d.ts` documents the types and their fields.
 
-#![expect(missing_docs, reason = "the declarations of the public API document the fields")]
+#![expect(missing_docs, reason = "lib/types/calibrate.d.ts documents them")]
 
 use knowledgepulse_scoring::weights::Weights;
 use serde::{Deserialize, Serialize};
@@ -201,7 +201,7 @@ pub struct RocPoint {
     pub true_positive_rate: f64,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionRecallPoint {
     pub threshold: Option<f64>,
     pub precision: f64,
@@ -291,7 +291,8 @@ pub struct Warning {
     pub message: String,
 }
 
-/// Why to doubt the figures. `warnings.rs` has the conditions.
+/// A reason to doubt the figures. `warnings.rs` has the conditions; two of their limits are `LEAK` in `labels.rs` and
+/// `CLASS` in `fit/mod.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningCode {

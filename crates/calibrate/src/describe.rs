@@ -50,7 +50,7 @@ impl Dimension {
     }
 }
 
-/// Describes the used ones of `all` rows.
+/// Describes the `used` rows; `all` is the number of rows, used or not.
 pub(crate) fn summary(used: &[&Row], all: usize, chosen: Option<f64>) -> Summary {
     let n = used.len();
     let count = |test: &dyn Fn(&Row) -> bool| used.iter().filter(|row| test(row)).count();

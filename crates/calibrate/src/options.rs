@@ -1,6 +1,6 @@
 //! The options of a calibration.
 
-#![expect(missing_docs, reason = "the declarations of the public API document the fields")]
+#![expect(missing_docs, reason = "lib/types/calibrate.d.ts documents them")]
 
 use knowledgepulse_scoring::{Error, Invalid, Profiles, Result, error::number};
 use serde::{Deserialize, Serialize};
@@ -67,11 +67,11 @@ impl Options {
             return Err(Error::invalid(Invalid::Option, "replicates", expected, self.replicates));
         }
         let Some(target) = self.target else { return Ok(()) };
-        let (fits, range, path, found) = match target {
+        let (is_valid, range, path, found) = match target {
             Target::Threshold(at) => ((0.0..=1.0).contains(&at), "[0, 1]", "target.threshold", at),
             Target::Share(at) => (at > 0.0 && at <= 1.0, "(0, 1]", "target.share", at),
             Target::Precision(at) => (at > 0.0 && at < 1.0, "(0, 1)", "target.precision", at),
         };
-        if fits { Ok(()) } else { out_of(range, path, found) }
+        if is_valid { Ok(()) } else { out_of(range, path, found) }
     }
 }

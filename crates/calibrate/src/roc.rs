@@ -56,7 +56,7 @@ pub(crate) fn judge(labelled: &Labelled, bootstrap: &Bootstrap) -> Option<Labels
         false_positive_rate: point.false_positive_rate,
         true_positive_rate: point.recall,
     });
-    let accepted_nothing = PrecisionRecallPoint { precision: 1.0, ..Default::default() };
+    let accepted_nothing = PrecisionRecallPoint { threshold: None, precision: 1.0, recall: 0.0 };
     let precision_recall = points.clone().map(|point| PrecisionRecallPoint {
         threshold: Some(point.threshold),
         precision: point.precision,

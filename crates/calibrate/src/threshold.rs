@@ -29,13 +29,14 @@ pub(crate) fn choose(
         let next = steps.iter().map(|step| step.threshold).find(|threshold| *threshold < lowest);
         shortest(next, lowest)
     };
-    let mut neighbours = [None; 2];
+    let [mut stricter_share, mut looser_share] = [None; 2];
     let value = match target {
         Target::Threshold(value) => Some(value),
         Target::Share(share) => {
             let nearest = nearest_share(&steps, share);
             let share_at = |place: Option<usize>| Some(share_of(steps.get(place?)?, &steps));
-            neighbours = [nearest.checked_sub(1), Some(nearest + 1)].map(share_at);
+            [stricter_share, looser_share] =
+                [nearest.checked_sub(1), Some(nearest + 1)].map(share_at);
             Some(above_next(steps[nearest].threshold))
         }
         Target::Precision(target) => {
@@ -70,8 +71,8 @@ pub(crate) fn choose(
         share: bootstrap.estimate(share, shares, groups),
         accepted: rows(accepted) as usize,
         tied: (rows(accepted) - stricter) as usize,
-        stricter_share: neighbours[0],
-        looser_share: neighbours[1],
+        stricter_share,
+        looser_share,
         precision,
     }
 }

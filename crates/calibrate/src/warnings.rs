@@ -81,10 +81,10 @@ pub(crate) fn warnings(
          novelty, and are not independent"
     );
     warn_if(same > 0, WarningCode::DuplicateTexts, same, message);
-    let is_one = used.iter().all(|row| row.domain == *domain);
+    let is_one_domain = used.iter().all(|row| row.domain == *domain);
     let message =
         format!("all rows are of the domain {domain:?}: the results may not hold for others");
-    warn_if(is_one, WarningCode::OneDomain, used.len(), message);
+    warn_if(is_one_domain, WarningCode::OneDomain, used.len(), message);
     let groups = counts.groups;
     let message = format!(
         "number of groups: {groups}; with fewer than {FEW_GROUPS}, intervals by bootstrap are too \

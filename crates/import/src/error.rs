@@ -28,6 +28,9 @@ pub enum Code {
     InvalidOption,
 }
 
+/// A code and the message without the line.
+pub type Failure = (Code, String);
+
 /// An error of an input. Displayed as `session.jsonl:128: invalid JSON at column 1008: …`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{message}")]

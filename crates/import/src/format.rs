@@ -71,7 +71,7 @@ pub fn format_names() -> Vec<&'static str> {
 const TYPED: [&str; 5] = ["codex", "copilot-cli", "cursor", "gemini-cli", "pi"];
 
 /// Returns the format of a value by its content. `previous` is the format of the previous value, and `known` are the
-/// formats of the input.
+/// names of the formats found in the input so far.
 pub fn detect(
     value: Value,
     previous: Option<&'static Format>,
@@ -123,7 +123,7 @@ pub struct Runs<'a> {
     /// The index of the input.
     pub index: usize,
     pub is_stream: bool,
-    /// The line of the value that is being read, from 1.
+    /// The line of the value that is being read, from 1; 0 when the input has ended.
     pub line: u64,
     pub pending: &'a mut VecDeque<(usize, Pending)>,
     pub report: &'a mut InputReport,

@@ -78,6 +78,7 @@ pub struct Importer {
 
 #[derive(Default)]
 struct Input {
+    /// The readers of `report.formats`, in the same order.
     formats: Vec<(&'static Format, Box<dyn ReadRuns>)>,
     previous: Option<&'static Format>,
     has_error: bool,
@@ -178,10 +179,11 @@ impl Importer {
             }
             // The next value may continue a conversation.
             let waits = self.input.is_some() && !self.is_stream && self.pending.len() == 1;
-            let (index, pending) = match self.pending.front()? {
-                (_, Pending::Run(format, _)) if waits && format.name == CONVERSATIONS => None,
-                _ => self.pending.pop_front(),
-            }?;
+            let (_, next) = self.pending.front()?;
+            if waits && matches!(next, Pending::Run(format, _) if format.name == CONVERSATIONS) {
+                return None;
+            }
+            let (index, pending) = self.pending.pop_front()?;
             let report = self.reports.get_mut(index)?;
             let result = match pending {
                 Pending::Done(result) => *result,

@@ -6,7 +6,7 @@ use knowledgepulse_scoring::trace::quote;
 use knowledgepulse_workers::CancelToken;
 
 use crate::{
-    error::Code,
+    error::{Code, Failure},
     json::{self, Document, Unread, Value},
 };
 
@@ -31,10 +31,7 @@ const OTHERS: [(&[u8], &str); 3] = [
 
 const LONGEST_MAGIC: usize = 4;
 
-/// The code and the message without the line.
-pub type ReadError = (Code, String);
-
-pub type Each<'a> = &'a mut dyn FnMut(u64, Result<Value, ReadError>);
+pub type Each<'a> = &'a mut dyn FnMut(u64, Result<Value, Failure>);
 
 /// Reads the values of one input, given piece by piece.
 #[derive(Default)]
@@ -94,7 +91,8 @@ impl Reader {
             let other = OTHERS.iter().find(|(magic, _)| self.buffer.starts_with(magic));
             if let Some((_, what)) = other {
                 self.state = State::Ended;
-                each(1, Err((Code::InvalidJson, format!("expected JSON, found {what}"))));
+                self.buffer = Vec::new();
+                return each(1, Err((Code::InvalidJson, format!("expected JSON, found {what}"))));
             }
             if self.buffer.starts_with(BYTE_ORDER_MARK) {
                 self.buffer.drain(..BYTE_ORDER_MARK.len());
@@ -217,7 +215,8 @@ impl Brackets {
     }
 }
 
-/// Returns whether the first line that is not blank does not consist of complete values.
+/// Returns whether the first line with text begins a document of several lines: it is not a sequence of complete
+/// values.
 fn begins_document(line: &[u8], cancel: &CancelToken) -> bool {
     line.len() <= MAX_BYTES
         && Document::read(String::from_utf8_lossy(line), true, cancel).1.is_some()
@@ -258,7 +257,7 @@ fn lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-fn invalid_json(error: &serde_json::Error) -> ReadError {
+fn invalid_json(error: &serde_json::Error) -> Failure {
     // `serde_json` ends its messages with the place in the text that it was given.
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
@@ -269,7 +268,7 @@ fn invalid_json(error: &serde_json::Error) -> ReadError {
     (Code::InvalidJson, found)
 }
 
-fn too_large(what: &str) -> ReadError {
+fn too_large(what: &str) -> Failure {
     let found = format!("expected at most {} MiB, found a longer {what}", MAX_BYTES >> 20);
     (Code::TooLarge, found)
 }

@@ -10,12 +10,12 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    error::Code,
+    error::{Code, Failure},
     events::{CallInput, Event, MAX_VALUES, Origin, Run, TOO_MANY_VALUES, ToolResult, Turn},
     format::Format,
     json::{self, Buffer, Document, json_of},
     options::{AssumeSuccess, Confidence, Options, UnreadCalls},
-    reader::{NO_MEMORY, ReadError},
+    reader::NO_MEMORY,
     trace::{IMPORTER, Imported, Provenance, Source},
 };
 
@@ -28,13 +28,14 @@ const SHOWN_TYPES: usize = 5;
 /// The most characters of the last answer in the summary.
 const SUMMARY_CHARS: usize = 2000;
 
-/// Returns the trace of a run. If there is none, the run still has its skipped parts, which say why without an error.
+/// Returns the trace of a run. `Ok(None)`: there is none, and the reason has been added to `run.skipped`. Without a
+/// trace, `run.skipped` stays complete.
 pub fn trace_of(
     run: &mut Run,
     format: &Format,
     source: Source,
     options: &Options,
-) -> Result<Option<Imported>, ReadError> {
+) -> Result<Option<Imported>, Failure> {
     let all = run.events.len();
     run.events.retain(|event| match event {
         Event::Human(text) | Event::Thought { text, .. } => !json::is_blank(text),

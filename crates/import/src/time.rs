@@ -44,7 +44,7 @@ pub fn instant(value: Value) -> Option<Timestamp> {
         }
         Kind::Null | Kind::Bool(_) | Kind::Object(_) => return None,
     };
-    with_short_year(Timestamp::from_nanosecond(nanoseconds))
+    from_year_0(Timestamp::from_nanosecond(nanoseconds))
 }
 
 fn of_text(text: &str) -> Option<Timestamp> {
@@ -53,11 +53,12 @@ fn of_text(text: &str) -> Option<Timestamp> {
     }
     let of_civil =
         || text.parse::<DateTime>()?.to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp());
-    with_short_year(text.parse().or_else(|_| of_civil()))
+    from_year_0(text.parse().or_else(|_| of_civil()))
 }
 
-/// Returns a time whose year is written with four digits.
-fn with_short_year(time: Result<Timestamp, jiff::Error>) -> Option<Timestamp> {
+/// Returns the time; `None` if it is before the year 0.
+fn from_year_0(time: Result<Timestamp, jiff::Error>) -> Option<Timestamp> {
+    /// 0000-01-01, the first time that is written with a year of four digits.
     const FIRST: Timestamp = Timestamp::constant(-62_167_219_200, 0);
     time.ok().filter(|time| *time >= FIRST)
 }

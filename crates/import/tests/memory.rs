@@ -1,5 +1,6 @@
 //! The memory that an import takes, for lines that are made of very small values.
 
+use knowledgepulse_import::Importer;
 use knowledgepulse_test_support::{importing, memory};
 use serde_json::json;
 
@@ -148,4 +149,14 @@ fn import_takes_memory_in_proportion_to_a_line_and_to_json_in_strings() {
         let text = serde_json::Value::from(value).to_string();
         assert_eq!(exceeding(&text), [""; 0], "{name}, in strings");
     }
+
+    // Compressed input is not kept.
+    let piece = [&b"\x1f\x8b"[..], &[0; 1 << 20]].concat();
+    let mut importer = Importer::default();
+    importer.open("log.gz");
+    let (_, peak) = memory::peak(|| {
+        importer.push(&piece);
+        piece.clone()
+    });
+    assert!(peak < piece.len() + FIXED, "{peak} bytes");
 }

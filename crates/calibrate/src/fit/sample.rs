@@ -96,9 +96,9 @@ impl<'a> Sample<'a> {
         if pairs > 0.0 { twice / (2.0 * pairs) } else { 0.5 }
     }
 
-    /// Returns the contribution of the rows of each group to that AUC: the structural components of DeLong et
+    /// Returns the contribution of the rows of each group to [`Self::auc`]: the structural components of DeLong et
     /// al. (1988), summed by cluster as in Obuchowski (1997). The sum of their squares, or of the squares of
-    /// differences, estimates the variance.
+    /// differences, estimates the variance. `concordance` must be the result of [`Self::concordance`] for `weights`.
     pub(super) fn components(
         &self,
         weights: &Weights,
@@ -131,9 +131,9 @@ impl<'a> Sample<'a> {
         of_group
     }
 
-    /// Compares weights on held-out folds: `first[i]` scores fold `i`, and `second` all. Returns the AUC of
-    /// `first` over all folds, and its difference to the AUC of `second`, with intervals by bootstrap of
-    /// groups, widened by [`OVERLAP`] around the value within the possible range.
+    /// Compares weights on held-out folds: `first[i]` scores fold `i`, and `second` scores all of them. Returns the
+    /// AUC of `first` over all folds, and its difference to the AUC of `second`, with intervals by bootstrap of
+    /// groups, widened by [`OVERLAP`] around the value, and clamped to the possible range.
     pub(super) fn compare(&self, first: [Weights; FOLDS], second: Weights) -> (Estimate, Estimate) {
         let [first, second] = [first, [second; FOLDS]].map(|weights| -> [Ranking; FOLDS] {
             std::array::from_fn(|fold| self.folds[fold].ranked(&weights[fold]))

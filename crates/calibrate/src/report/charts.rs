@@ -51,8 +51,8 @@ pub(super) fn score_charts(found: &Calibration, rows: &[Row]) -> Vec<Chart> {
 
 pub(super) fn domain_charts(found: &Calibration) -> Vec<Chart> {
     // The chart of a single domain is that of all domains.
-    let domains = found.domains.iter().take(DOMAINS).filter(|_| found.domains.len() != 1);
-    let scores = domains.filter_map(|domain| {
+    let shown_domains = if found.domains.len() == 1 { 0 } else { DOMAINS };
+    let scores = found.domains.iter().take(shown_domains).filter_map(|domain| {
         Some((shown(&domain.domain), "score", domain.summary.score.as_ref()?))
     });
     histograms(scores.collect(), found.chosen())
@@ -66,22 +66,27 @@ pub(super) fn dimension_charts(overall: &Summary) -> Vec<Chart> {
     histograms(of_each.collect(), None)
 }
 
-/// Draws histograms with one vertical axis, so that they compare: each has a title, and the name of its
-/// horizontal axis.
-fn histograms(of: Vec<(String, &str, &Distribution)>, threshold: Option<f64>) -> Vec<Chart> {
-    let bins = of.iter().flat_map(|(_, _, of)| of.histogram.iter().map(|bin| share(*bin, of)));
+/// Draws histograms with the same vertical axis, so that they can be compared. Each item is a title, the label of the
+/// horizontal axis, and the distribution.
+fn histograms(
+    distributions: Vec<(String, &str, &Distribution)>,
+    threshold: Option<f64>,
+) -> Vec<Chart> {
+    let bins = distributions.iter().flat_map(|(_, _, distribution)| {
+        distribution.histogram.iter().map(|bin| bin_share(*bin, distribution))
+    });
     let highest = bins.fold(0.0, f64::max);
     // 5 %, 10 %, 20 % … 100 %.
     let tenths = (highest * 10.0 - 1e-9).ceil().clamp(1.0, 10.0);
-    let to = if highest <= 0.05 { 0.05 } else { tenths / 10.0 };
-    let histogram = |(title, what, of): (String, &str, &Distribution)| {
-        let note = summary(of);
+    let top = if highest <= 0.05 { 0.05 } else { tenths / 10.0 };
+    let histogram = |(title, what, distribution): (String, &str, &Distribution)| {
+        let note = summary(distribution);
         let name = format!("Histogram of {what}, {title}");
-        let y = Axis::share("share of traces", to);
+        let y = Axis::share("share of traces", top);
         let mut plot = Plot::new(&name, &note, Axis::unit(what), y);
-        let width = 1.0 / of.histogram.len().max(1) as f64;
-        for (index, bin) in of.histogram.iter().enumerate() {
-            let (from, share) = (index as f64 * width, share(*bin, of));
+        let width = 1.0 / distribution.histogram.len().max(1) as f64;
+        for (index, bin) in distribution.histogram.iter().enumerate() {
+            let (from, share) = (index as f64 * width, bin_share(*bin, distribution));
             let to = from + width;
             let rows = count(*bin, "trace");
             plot.bar(from, to, share, &format!("{from:.2}–{to:.2}: {rows} ({})", percent(share)));
@@ -89,7 +94,7 @@ fn histograms(of: Vec<(String, &str, &Distribution)>, threshold: Option<f64>) ->
         plot.vertical_threshold(threshold);
         Chart::new(&title, note, plot, &[])
     };
-    of.into_iter().map(histogram).collect()
+    distributions.into_iter().map(histogram).collect()
 }
 
 fn rows(of: &Distribution) -> usize {
@@ -97,7 +102,7 @@ fn rows(of: &Distribution) -> usize {
 }
 
 /// Returns the share of the rows of one bin.
-fn share(bin: usize, of: &Distribution) -> f64 {
+fn bin_share(bin: usize, of: &Distribution) -> f64 {
     bin as f64 / rows(of).max(1) as f64
 }
 

@@ -114,12 +114,13 @@ impl Session {
         let content =
             message.member("content").filter(|value| value.is_string() || value.is_array());
         let Some(content) = content else { return run.skipped.add("malformed") };
-        let has = |name| record.flag(name) == Some(true);
+        let model = message.text("model");
+        let is_true = |name| record.flag(name) == Some(true);
         let reasons = [
-            ("sidechain", has("isSidechain") || record.member("parent_tool_use_id").is_some()),
-            ("compact_summary", has("isCompactSummary")),
-            ("meta", has("isMeta")),
-            ("synthetic", has("isApiErrorMessage") || message.text("model") == Some("<synthetic>")),
+            ("sidechain", is_true("isSidechain") || record.member("parent_tool_use_id").is_some()),
+            ("compact_summary", is_true("isCompactSummary")),
+            ("meta", is_true("isMeta")),
+            ("synthetic", is_true("isApiErrorMessage") || model == Some("<synthetic>")),
         ];
         if let Some((reason, _)) = reasons.into_iter().find(|(_, applies)| *applies) {
             run.skipped.add(reason);

@@ -101,8 +101,12 @@ impl Session {
 
     fn read_answer(&mut self, data: Value, run: &mut Run) {
         self.reason(data.text("reasoningText"), run);
-        let turn = self.turns.get_or_insert(data.name("apiCallId"), || run.next_turn());
-        let turn = run.read_content(data.member("content"), Some(turn));
+        let request = data.name("apiCallId");
+        let turn = self.turns.get_or_insert(request, || run.next_turn());
+        let turn = run.read_content(data.member("content"), turn);
+        if let Some(id) = request {
+            self.turns.insert(id, turn);
+        }
         run.read_each(data.member("toolRequests"), |run, request| {
             let call = call_of_part(request, turn);
             if let Some(id) = &call.id {

@@ -112,7 +112,8 @@ fn read_answer(message: Value, run: &mut Run) {
         let texts = ["subject", "description"].into_iter().filter_map(|name| thought.name(name));
         run.events.push(Event::reasoned(texts.collect::<Vec<_>>().join("\n")));
     });
-    let turn = run.read_content(message.member("content"), None);
+    let turn = run.next_turn();
+    let turn = run.read_content(message.member("content"), turn);
     run.read_each(message.member("toolCalls"), |run, value| {
         let has_failed = matches!(value.text("status"), Some("error" | "cancelled"));
         let output = match (value.member("result"), value.text("resultDisplay")) {

@@ -29,7 +29,7 @@ fn run(trace: Value, observations: Option<Value>, line: u64) -> Run {
     let spans: Vec<_> = observations.iter().map(|&value| span(value, &called)).collect();
     let spans: Vec<_> = spans.iter().collect();
 
-    let root = spans::first_root(&spans).map(|root| observations[root]);
+    let root = spans::first_root(&spans, &spans::forest(&spans)).map(|root| observations[root]);
     let asked = root.member("input").and_then(messages::human).map(|text| (text, Origin::Field));
     let name = || trace.name("name").map(|name| (name.into(), Origin::Name));
     let mut run = spans::run(&spans, trace.name("id").map(Into::into));

@@ -67,7 +67,8 @@ impl Session for Trace {
 
     fn end(self, run: Run, out: &mut Runs) {
         let mut spans = self.0.all;
-        let root = spans::first_root(&Vec::from_iter(&spans));
+        let all = Vec::from_iter(&spans);
+        let root = spans::first_root(&all, &spans::forest(&all));
         let label = root.and_then(|root| label(Document::written(&*spans[root].json).root()));
         for (index, span) in spans.iter_mut().enumerate() {
             let json = mem::take(&mut span.json);

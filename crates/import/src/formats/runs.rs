@@ -22,7 +22,7 @@ pub trait Session: Default + Send {
         false
     }
 
-    /// Returns the key of the session that a record begins; `None` if it belongs to the open one, with the key `_open`.
+    /// Returns the key of the session that a record begins; `None` if it belongs to the open one, whose key is `_open`.
     fn begins<'d>(_record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         None
     }
@@ -172,7 +172,7 @@ impl Ids {
         self.0.insert(hash(id), number)
     }
 
-    /// Returns the number of an id. A new id gets `new`, and so does none.
+    /// Returns the number of an id, which is `new` for a new one. Without an id, returns `new`.
     pub fn get_or_insert(&mut self, id: Option<&str>, new: impl FnOnce() -> u32) -> u32 {
         match id {
             Some(id) => *self.0.entry(hash(id)).or_insert_with(new),

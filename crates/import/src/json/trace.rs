@@ -74,7 +74,7 @@ fn string<'d>(value: Option<Value<'d>>, place: &dyn Display) -> Result<&'d str> 
     read(value, place, "a string", Value::as_str)
 }
 
-/// Reads a value, or what JavaScript calls `undefined`.
+/// Reads a value. Errors call a missing one `undefined`, as JavaScript does.
 fn read<'d, T>(
     value: Option<Value<'d>>,
     place: &dyn Display,

@@ -171,9 +171,9 @@ impl Run {
         self.events.append(&mut self.turns.results);
     }
 
-    /// Reads the content of an answer in a turn, by default a new one. Returns the turn.
-    pub fn read_content(&mut self, content: Option<Value>, turn: Option<Turn>) -> Turn {
-        self.turns.open = turn;
+    /// Reads the content of an answer that begins in a turn. Returns the turn in which it ends.
+    pub fn read_content(&mut self, content: Option<Value>, turn: Turn) -> Turn {
+        self.turns.open = Some(turn);
         self.read_assistant(None, content);
         self.turn()
     }

@@ -185,7 +185,7 @@ pub(super) fn interpret(span: &mut Span) {
 fn messages<'d>(attributes: Value<'d>, events: &[String], side: Side) -> Option<Messages<'d>> {
     PLACES[side as usize].iter().find_map(|place| match place {
         Place::Json(_) => messages_of(json_at(attributes, place)?, side),
-        Place::Flat(prefix, infix) => flat(attributes, prefix, infix, side),
+        Place::Flat(prefix, infix) => flat_messages(attributes, prefix, infix, side),
         Place::Answer => answer(attributes),
         Place::Events => {
             Messages::written(events.concat()).or_else(|| events_in_attribute(attributes, side))
@@ -237,7 +237,12 @@ fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
     if message.len() > 1 { Messages::made([Made::Object(message)]) } else { None }
 }
 
-fn flat<'d>(attributes: Value<'d>, prefix: &str, infix: &str, side: Side) -> Option<Messages<'d>> {
+fn flat_messages<'d>(
+    attributes: Value<'d>,
+    prefix: &str,
+    infix: &str,
+    side: Side,
+) -> Option<Messages<'d>> {
     let mut messages: BTreeMap<u64, Vec<(&str, Value)>> = BTreeMap::new();
     for (name, value) in attributes.members() {
         if let Some((index, field)) = numbered(name, prefix)
@@ -261,16 +266,18 @@ fn unflattened<'d>(fields: Vec<(&'d str, Value<'d>)>, role: &'d str) -> Option<M
     let mut calls: BTreeMap<u64, BTreeMap<_, _>> = BTreeMap::new();
     for (field, value) in fields.into_iter().filter(|(_, value)| !value.is_null()) {
         let (part, call) = (numbered(field, "contents."), numbered(field, "tool_calls."));
-        let (object, name) = match (field, part.or(call)) {
-            ("role" | "name" | "tool_call_id" | "content", _) => (&mut message, field),
-            ("function_call_name", _) => (calls.entry(0).or_default(), "name"),
-            ("function_call_arguments_json", _) => (calls.entry(0).or_default(), "arguments"),
-            (_, Some((index, field))) => {
-                let list = if part.is_some() { &mut parts } else { &mut calls };
-                let wrappers = ["message_content.", "tool_call.", "function."].into_iter();
-                let name = wrappers
-                    .fold(field, |name, wrapper| name.strip_prefix(wrapper).unwrap_or(name));
-                (list.entry(index).or_default(), name)
+        let (object, name) = match (field, part, call) {
+            ("role" | "name" | "tool_call_id" | "content", ..) => (&mut message, field),
+            ("function_call_name", ..) => (calls.entry(0).or_default(), "name"),
+            ("function_call_arguments_json", ..) => (calls.entry(0).or_default(), "arguments"),
+            (_, Some((index, field)), _) => {
+                let name = field.strip_prefix("message_content.").unwrap_or(field);
+                (parts.entry(index).or_default(), name)
+            }
+            (.., Some((index, field))) => {
+                let name = field.strip_prefix("tool_call.").unwrap_or(field);
+                let name = name.strip_prefix("function.").unwrap_or(name);
+                (calls.entry(index).or_default(), name)
             }
             _ => continue,
         };

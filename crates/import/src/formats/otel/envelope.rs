@@ -19,25 +19,31 @@ pub(super) fn is_span(value: Value) -> bool {
         && trace_id(value).is_some()
 }
 
-pub(super) fn spans(value: Value<'_>) -> impl Iterator<Item = Value<'_>> {
-    let (single, value) = if is_span(value) { (Some(value), None) } else { (None, Some(value)) };
-    let all = ["resourceSpans", "batches"].into_iter().flat_map(move |name| value.elements(name));
-    let resources = all.chain(value.member("trace").elements("resourceSpans"));
+/// A span or a log record, as it is in the input.
+pub(super) enum Record<'d> {
+    Span(Value<'d>),
+    Log(Value<'d>),
+}
+
+/// Returns the spans and log records of a value, or the value if it is a span itself.
+pub(super) fn records(value: Value<'_>) -> impl Iterator<Item = Record<'_>> {
+    let is_single = is_span(value);
+    let (single, whole) = (is_single.then_some(value), (!is_single).then_some(value));
+    let all = ["resourceSpans", "batches"].into_iter().flat_map(move |name| whole.elements(name));
+    let resources = all.chain(whole.member("trace").elements("resourceSpans"));
     let scopes = resources.flat_map(|resource| {
         let names = ["scopeSpans", "instrumentationLibrarySpans"].into_iter();
         names.flat_map(move |name| resource.elements(name))
     });
-    let traces = value.elements("data");
-    single.into_iter().chain(scopes.chain(traces).flat_map(|spans| spans.elements("spans")))
+    let spans = single.into_iter().chain(scopes.flat_map(|scope| scope.elements("spans")));
+    let scopes = whole.elements("resourceLogs").flat_map(|resource| resource.elements("scopeLogs"));
+    let logs = scopes.flat_map(|scope| scope.elements("logRecords"));
+    let of_jaeger = whole.elements("data").flat_map(|trace| trace.elements("spans"));
+    spans.map(Record::Span).chain(logs.map(Record::Log)).chain(of_jaeger.map(Record::Span))
 }
 
-pub(super) fn logs(value: Value<'_>) -> impl Iterator<Item = Value<'_>> {
-    let scopes = value.elements("resourceLogs").flat_map(|resource| resource.elements("scopeLogs"));
-    scopes.flat_map(|scope| scope.elements("logRecords"))
-}
-
-/// Returns a span of OTLP or of Jaeger, or a single one, and the id of its trace; `None` without that. Fails if
-/// attributes have more than [`MAX_VALUES`] values, or if there is no memory for them.
+/// Returns a span of OTLP or of Jaeger, or a single one, and the id of its trace; `None` if it has no trace id.
+/// Fails if attributes have more than [`MAX_VALUES`] values, or if there is no memory for them.
 pub(super) fn span(value: Value) -> serde_json::Result<Option<(String, Span)>> {
     let Some(trace) = trace_id(value) else { return Ok(None) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");

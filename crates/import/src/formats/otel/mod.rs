@@ -5,6 +5,7 @@ mod envelope;
 
 use std::collections::BTreeMap;
 
+use self::envelope::Record;
 use super::{
     runs::{OpenRuns, Session},
     spans::{self, Span, SpanKind, Spans},
@@ -35,24 +36,24 @@ type Log = (String, [Vec<String>; 2]);
 
 impl ReadRuns for OpenRuns<Trace> {
     fn read(&mut self, value: Value, out: &mut Runs) {
-        for span in envelope::spans(value) {
-            match envelope::span(span) {
-                Ok(Some((id, span))) => {
-                    self.add_to(&id, out, |trace, out| trace.spans.push(span, out));
-                }
-                Ok(None) => out.skip("malformed"),
-                Err(_) => out.too_large(out.line, TOO_MANY_VALUES),
-            }
-        }
-        for record in envelope::logs(value) {
-            match envelope::log(record) {
-                Ok(Some((id, (span, messages)))) => self.add_to(&id, out, |trace, _| {
-                    let texts = messages.iter().flatten().chain([&span]);
-                    trace.spans.size += texts.map(String::len).sum::<usize>();
-                    trace.logs.push((span, messages));
-                }),
-                Ok(None) => out.skip("other_log"),
-                Err(_) => out.too_large(out.line, TOO_MANY_VALUES),
+        for record in envelope::records(value) {
+            match record {
+                Record::Span(span) => match envelope::span(span) {
+                    Ok(Some((id, span))) => {
+                        self.add_to(&id, out, |trace, out| trace.spans.push(span, out));
+                    }
+                    Ok(None) => out.skip("malformed"),
+                    Err(_) => out.too_large(out.line, TOO_MANY_VALUES),
+                },
+                Record::Log(record) => match envelope::log(record) {
+                    Ok(Some((id, (span, messages)))) => self.add_to(&id, out, |trace, _| {
+                        let texts = messages.iter().flatten().chain([&span]);
+                        trace.spans.size += texts.map(String::len).sum::<usize>();
+                        trace.logs.push((span, messages));
+                    }),
+                    Ok(None) => out.skip("other_log"),
+                    Err(_) => out.too_large(out.line, TOO_MANY_VALUES),
+                },
             }
         }
     }

@@ -56,7 +56,8 @@ pub fn tops(spans: &[&Span], is_picked: impl Fn(&Span) -> bool) -> Vec<Option<us
     tops
 }
 
-pub fn first_root(spans: &[&Span]) -> Option<usize> {
-    let roots = forest(spans).into_iter().filter(|node| node.parent.is_none());
+/// Returns the root that starts first.
+pub fn first_root(spans: &[&Span], forest: &[Node]) -> Option<usize> {
+    let roots = forest.iter().filter(|node| node.parent.is_none());
     roots.map(|node| node.index).min_by_key(|&index| (spans[index].start, index))
 }

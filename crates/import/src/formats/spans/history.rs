@@ -52,16 +52,16 @@ impl Key {
 impl History {
     /// Adds the events of a model call of a run that are new.
     pub fn read(&mut self, sides: &[Option<String>; 2], run: &mut Run) {
-        let mut model = Run::default();
-        model.turns.next = run.turns.next;
-        model.read_sides(&sides.each_ref().map(|side| Messages::written(side.as_deref()?)));
-        run.turns.next = model.turns.next;
-        self.skipped.max(&model.skipped);
+        let mut conversation = Run::default();
+        conversation.turns.next = run.turns.next;
+        conversation.read_sides(&sides.each_ref().map(|side| Messages::written(side.as_deref()?)));
+        run.turns.next = conversation.turns.next;
+        self.skipped.max(&conversation.skipped);
 
         let mut calls: Calls<usize> = Calls::default();
         // The number of equal events in this model call, by the place of the first of them.
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        for mut event in model.events {
+        for mut event in conversation.events {
             let mut answered = None;
             if let Event::Result(result) = &mut event {
                 answered = calls.answer(result).or_else(|| self.call(result.id.as_ref()?));
@@ -101,7 +101,7 @@ impl History {
         self.events.iter().enumerate().filter_map(|(place, event)| Some((place, event.call()?)))
     }
 
-    /// Lets the answers of a call be failed.
+    /// Marks the results of a call as failed.
     pub fn fail(&mut self, call: usize) {
         for place in self.answers.get(&call).into_iter().flatten() {
             if let Event::Result(result) = &mut self.events[*place] {

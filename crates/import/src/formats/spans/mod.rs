@@ -11,9 +11,9 @@ use std::{cell::RefCell, collections::HashMap};
 
 use jiff::Timestamp;
 
-use self::{forest::forest, history::History};
+use self::{forest::Node, history::History};
 pub use self::{
-    forest::{first_root, tops},
+    forest::{first_root, forest, tops},
     tools::tool_names,
 };
 use super::{
@@ -178,7 +178,8 @@ impl Spans {
 
 /// Returns the run of some spans, whose first root gives the objective, the name and the status.
 pub fn run(spans: &[&Span], key: Option<String>) -> Run {
-    let root = first_root(spans).map(|root| spans[root]);
+    let forest = forest(spans);
+    let root = first_root(spans, &forest).map(|root| spans[root]);
     let name = root.map(|root| &root.name).filter(|name| !json::is_blank(name));
     let mut run = Run {
         key,
@@ -189,7 +190,7 @@ pub fn run(spans: &[&Span], key: Option<String>) -> Run {
         ..Run::at(spans.first().map_or(1, |span| span.line))
     };
 
-    let kept = without_wrappers(spans);
+    let kept = without_wrappers(spans, &forest);
     run.skipped.add_many("wrapper_span", (spans.len() - kept.len()) as u64);
     let mut models = Vec::new();
     let mut tools = Vec::new();
@@ -225,8 +226,7 @@ pub fn run(spans: &[&Span], key: Option<String>) -> Run {
 }
 
 /// Returns the spans, sorted by start, without those that only wrap others that record as much.
-fn without_wrappers<'a>(spans: &[&'a Span]) -> Vec<&'a Span> {
-    let forest = forest(spans);
+fn without_wrappers<'a>(spans: &[&'a Span], forest: &[Node]) -> Vec<&'a Span> {
     // For each place, the best quality of the model calls below it.
     let mut best_below = vec![None; spans.len()];
     for (place, node) in forest.iter().enumerate().rev() {
