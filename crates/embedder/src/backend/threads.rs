@@ -60,15 +60,41 @@ impl<F: Fn()> Drop for OnDrop<F> {
 /// thread takes longer than many of the tasks.
 fn with_spinning_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     let (is_done, here) = (AtomicBool::new(false), rayon::current_thread_index());
+    #[cfg(target_os = "linux")]
+    let busy = rustix::thread::sched_getcpu();
     rayon::scope(|scope| {
         let _done = OnDrop(|| is_done.store(true, Ordering::Release));
         scope.spawn_broadcast(|_, context| {
-            while Some(context.index()) != here && !is_done.load(Ordering::Acquire) {
+            if Some(context.index()) == here {
+                return;
+            }
+            #[cfg(target_os = "linux")]
+            leave(busy);
+            while !is_done.load(Ordering::Acquire) {
                 if rayon::yield_now() != Some(rayon::Yield::Executed) {
                     thread::yield_now();
                 }
             }
         });
+        // Threads that were woken on this CPU leave it now, not when `work` first waits.
+        thread::yield_now();
         work()
     })
+}
+
+/// Moves the calling thread away from the CPU `busy`. After a pause, Linux may wake a thread on the CPU of the thread that
+/// wakes it although others are idle, and both then share it for milliseconds.
+#[cfg(target_os = "linux")]
+fn leave(busy: usize) {
+    use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+    if sched_getcpu() != busy {
+        return;
+    }
+    let Ok(allowed) = sched_getaffinity(None) else { return };
+    let mut others = allowed;
+    others.unset(busy);
+    // Fails if there is no other.
+    if sched_setaffinity(None, &others).is_ok() {
+        _ = sched_setaffinity(None, &allowed);
+    }
 }
