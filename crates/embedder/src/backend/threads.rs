@@ -11,6 +11,10 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// The maximum number of threads: half of the linear layers have 8 tasks.
 const MAX_THREADS: usize = 8;
 
+/// The number of times that a thread looks for tasks in vain before it sleeps, some milliseconds. It must end: a thread that
+/// has taken a task before it began to look does so within this task, for whose end `work` waits.
+const MAX_IDLE: u32 = 5000;
+
 /// The threads of a model, for a text that is alone.
 pub(crate) struct Threads {
     count: usize,
@@ -70,8 +74,12 @@ fn with_spinning_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
             }
             #[cfg(target_os = "linux")]
             leave(busy);
-            while !is_done.load(Ordering::Acquire) {
-                if rayon::yield_now() != Some(rayon::Yield::Executed) {
+            let mut idle = 0;
+            while idle < MAX_IDLE && !is_done.load(Ordering::Acquire) {
+                if rayon::yield_now() == Some(rayon::Yield::Executed) {
+                    idle = 0;
+                } else {
+                    idle += 1;
                     thread::yield_now();
                 }
             }
