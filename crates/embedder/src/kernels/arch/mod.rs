@@ -36,7 +36,13 @@ pub trait Registers: Copy + Send + Sync {
     /// Runs `work` in a separate function that is compiled for these registers.
     fn call<W: Work>(self, work: W);
 
-    /// Adds to each lane of `sums` the products of the four bytes of `row` and `columns`.
+    /// Returns what [`Registers::dot`] lacks for a byte of a column, within ±127, with any byte of a row.
+    fn start(column: i8) -> i32 {
+        -i32::from(Self::ZERO) * i32::from(column)
+    }
+
+    /// Adds to each lane of `sums` the products of the four bytes of `row` and `columns`, but less by [`Registers::start`]
+    /// of these columns.
     fn dot(
         self,
         sums: Integers<Self>,

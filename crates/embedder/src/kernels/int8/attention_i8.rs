@@ -53,7 +53,7 @@ pub struct Keys {
     keys: Aligned<u32>,
     /// \[heads, 2, tokens / 4, 16\]: panels of the values
     values: Aligned<u32>,
-    /// \[heads, keys\]: the initial sums of scores, which cancel [`Registers::ZERO`] out
+    /// \[heads, keys\]: the initial sums of scores, of [`Registers::start`]
     start: Aligned<i32>,
     /// \[keys\]: the scale of a key, times log₂ e / √32
     scale: Aligned<f32>,
@@ -150,13 +150,13 @@ impl Work for Projection<'_> {
                 for (head, bytes) in bytes.as_chunks::<HEAD>().0.iter().enumerate() {
                     let mut sum = 0;
                     for byte in bytes {
-                        sum += i32::from((byte ^ R::ZERO).cast_signed());
+                        sum += R::start((byte ^ R::ZERO).cast_signed());
                     }
                     let panel = head * padded / PANEL + token / PANEL;
                     let start = panel * (HEAD / 4) * PANEL + token % PANEL;
                     let at = head * padded + token;
                     // SAFETY: as above.
-                    unsafe { keys.start.part(at..at + 1)[0] = -i32::from(R::ZERO) * sum };
+                    unsafe { keys.start.part(at..at + 1)[0] = sum };
                     for (four, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
                         let at = start + four * PANEL;
                         let word = u32::from_ne_bytes(*word) ^ signed;
@@ -193,6 +193,11 @@ pub fn attend<R: Registers>(
     y: &mut [f32],
 ) {
     assert!(queries.bytes.len() == queries.scale.len() * WIDTH && y.len() == queries.bytes.len());
+    let mut start = [0; WIDTH];
+    if R::ZERO == 0 {
+        let product = MixStart { keys, start: &mut start };
+        registers.call(Tiles { rows: 1, panels: WIDTH / PANEL, product });
+    }
     for (chunk, scales) in queries.scale.chunks(QUERIES).enumerate() {
         let row = chunk * QUERIES;
         let (rows, padded) = (scales.len(), keys.padded());
@@ -205,7 +210,7 @@ pub fn attend<R: Registers>(
             let query = first + row;
             registers.call(Weigh { query, head, keys, scores, weights, factors: &mut factors });
             let y = &mut y[row * WIDTH..(row + rows) * WIDTH];
-            let product = Mix { weights, factors: &factors, head, keys, y };
+            let product = Mix { weights, factors: &factors, head, keys, start: &start, y };
             registers.call(Tiles { rows, panels: HEAD / PANEL, product });
         }
     }
@@ -310,12 +315,42 @@ impl Work for Weigh<'_> {
     }
 }
 
+/// Computes the initial sums of weighted values, which cancel the product with weights of 0 out.
+struct MixStart<'a> {
+    keys: &'a Keys,
+    start: &'a mut [i32; WIDTH],
+}
+
+impl Tile for MixStart<'_> {
+    #[inline(always)]
+    fn tile<B: Registers, const R: usize, const V: usize>(
+        &mut self,
+        registers: B,
+        _: usize,
+        panel: usize,
+    ) {
+        let (simd, depth) = (registers.simd(), self.keys.tokens.next_multiple_of(4));
+        let first = panel * PANEL;
+        // The byte of the weight 0.
+        let row = (&[B::ZERO ^ 128; MAX_TOKENS][..], 0);
+        let columns = &self.keys.values[first * depth / 4..];
+        let zero = [simd.splat_i32s(0); V];
+        let [sums] = sums::<B, 1, V, 0>(registers, row, columns, depth, zero);
+        for (v, sums) in sums.into_iter().enumerate() {
+            let (start, _) = B::Simd::as_mut_simd_i32s(&mut self.start[first..]);
+            start[v] = simd.sub_i32s(zero[0], sums);
+        }
+    }
+}
+
 /// Computes the weighted means of the values for some queries in a head.
 struct Mix<'a> {
     weights: &'a [u8],
     factors: &'a [f32],
     head: usize,
     keys: &'a Keys,
+    /// \[384\]: the initial sums
+    start: &'a [i32; WIDTH],
     y: &'a mut [f32],
 }
 
@@ -331,20 +366,14 @@ impl Tile for Mix<'_> {
         let (padded, depth) = (keys.padded(), keys.tokens.next_multiple_of(4));
         let first = self.head * HEAD + panel * PANEL;
         let columns = &keys.values[first * depth / 4..];
-        let mut start = [simd.splat_i32s(0); V];
-        if B::ZERO == 0 {
-            // Bytes of weights are the weights minus 128, so this adds 64 times the values twice.
-            let row = (&[64; MAX_TOKENS][..], 0);
-            for _ in 0..2 {
-                [start] = sums::<B, 1, V, 0>(registers, row, columns, depth, start);
-            }
-        }
+        let width = V * B::Simd::F32_LANES;
+        let start = registers_of::<Integers<B>, _, V>(&self.start[first..first + width]);
         let weights = (&self.weights[row * padded..], padded);
         let sums = sums::<B, R, V, 0>(registers, weights, columns, depth, start);
         for (r, sums) in sums.into_iter().enumerate() {
             let factor = simd.splat_f32s(self.factors[row + r]);
             let at = (row + r) * WIDTH + first;
-            let (y, _) = B::Simd::as_mut_simd_f32s(&mut self.y[at..at + V * B::Simd::F32_LANES]);
+            let (y, _) = B::Simd::as_mut_simd_f32s(&mut self.y[at..at + width]);
             for v in 0..V {
                 y[v] = simd.mul_f32s(registers.numbers(sums[v]), factor);
             }

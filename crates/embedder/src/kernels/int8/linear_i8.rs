@@ -18,7 +18,7 @@ use crate::kernels::{
 pub struct Int8Weights {
     /// \[columns / 16, depth / 4, 16\]: words of four bytes
     panels: Aligned<u32>,
-    /// \[columns\]: the initial sums, which cancel [`Registers::ZERO`] out
+    /// \[columns\]: the initial sums, of [`Registers::start`]
     start: Aligned<i32>,
     scale: Aligned<f32>,
     bias: Aligned<f32>,
@@ -70,17 +70,15 @@ impl Work for QuantizeWeights<'_> {
                 // Exact, because the sums are of up to 512 integers of 16 bits.
                 rotate(registers, &mut column);
                 let greatest = round(registers, &column, &mut bytes);
-                let mut sum = 0;
+                let at = panel * PANEL + lane;
                 for (word, four) in words.chunks_exact_mut(PANEL).zip(bytes.as_chunks().0) {
                     word[lane] = u32::from_ne_bytes(*four) ^ signed;
                     for byte in four {
-                        sum += i32::from((byte ^ R::ZERO).cast_signed());
+                        start[at] += R::start((byte ^ R::ZERO).cast_signed());
                     }
                 }
-                let at = panel * PANEL + lane;
                 // The product of rotated factors is `block` times that of the factors.
                 scale[at] = self.weights.scale[at] * (greatest / block as f32) / LARGEST;
-                start[at] = -i32::from(R::ZERO) * sum;
             }
         }
     }

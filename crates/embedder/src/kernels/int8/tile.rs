@@ -79,9 +79,6 @@ impl<T: Tile> Tiles<T> {
     }
 }
 
-/// The words per iteration of the inner loop: several, so that few instructions compute addresses.
-const STEPS: usize = 4;
-
 /// Returns `start` plus the products of `R` rows, which begin `stride` bytes apart, with `V` registers of columns.
 /// `columns` begins with their panels. They are prefetched `AHEAD` words before they are needed, or not if `AHEAD`
 /// is 0. Panics if `depth` is not a multiple of 4, or there are fewer rows or columns.
@@ -96,65 +93,31 @@ pub fn sums<B: Registers, const R: usize, const V: usize, const AHEAD: usize>(
     let words = depth / 4;
     assert!(depth.is_multiple_of(4) && rows.len() >= (R - 1) * stride + depth);
     assert!(columns.len() >= V * B::Simd::F32_LANES * words);
-    let (rows, columns) = ((rows.as_ptr(), stride), columns.as_ptr().cast());
-    let mut sums = [start; R];
-    let mut word = 0;
-    while word + STEPS <= words {
-        for step in 0..STEPS {
-            // SAFETY: checked above.
-            unsafe {
-                add::<B, R, V, AHEAD>(registers, rows, columns, words, word, step, &mut sums);
-            }
-        }
-        word += STEPS;
-    }
-    while word < words {
-        // SAFETY: checked above.
-        unsafe { add::<B, R, V, AHEAD>(registers, rows, columns, words, word, 0, &mut sums) };
-        word += 1;
-    }
-    sums
-}
-
-/// Adds the products of the word `word + step` of each row, of `words` words.
-///
-/// # Safety
-///
-/// `word + step` must be less than `words`. `rows` must be valid for reads of `(R - 1) * stride + 4 * words` bytes,
-/// `columns` for reads of `V * words` registers.
-#[inline(always)]
-unsafe fn add<B: Registers, const R: usize, const V: usize, const AHEAD: usize>(
-    registers: B,
-    (rows, stride): (*const u8, usize),
-    columns: *const Integers<B>,
-    words: usize,
-    word: usize,
-    step: usize,
-    sums: &mut [[Integers<B>; V]; R],
-) {
+    let (rows, columns) = (rows.as_ptr(), columns.as_ptr().cast::<Integers<B>>());
     // The registers of a word of one panel.
     let line = PANEL / B::Simd::F32_LANES;
-    // Variables first, so that the constants become parts of the addresses.
-    let columns = columns.wrapping_add(word * line);
-    let rows = rows.wrapping_add(4 * word);
-    let mut four = sums[0];
-    for (v, four) in four.iter_mut().enumerate() {
-        let at = columns.wrapping_add(v / line * words * line + step * line + v % line);
-        // SAFETY: `v / line` is less than the number of panels and `word + step` less than `words`, so this is one
-        // of the `V * words` registers.
-        *four = unsafe { at.read_unaligned() };
-        if AHEAD > 0 && v % line == 0 {
-            prefetch(at.wrapping_add(AHEAD * line));
-        }
-    }
-    for (r, sums) in sums.iter_mut().enumerate() {
-        let at = rows.wrapping_add(r * stride + 4 * step).cast::<i32>();
-        // SAFETY: `r < R` and `word + step < words`, so these are four of the bytes.
-        let row = registers.simd().splat_i32s(unsafe { at.read_unaligned() });
+    let mut sums = [start; R];
+    // Not unrolled: LLVM would add products of several words first, and run out of registers.
+    for word in 0..words {
+        let mut four = start;
         for v in 0..V {
-            sums[v] = registers.dot(sums[v], row, four[v]);
+            let at = columns.wrapping_add((v / line * words + word) * line + v % line);
+            // SAFETY: `v / line` is less than the number of panels, so this is one of the `V * words` registers.
+            four[v] = unsafe { at.read_unaligned() };
+            if AHEAD > 0 && v % line == 0 {
+                prefetch(at.wrapping_add(AHEAD * line));
+            }
+        }
+        for r in 0..R {
+            let at = rows.wrapping_add(r * stride + 4 * word).cast::<i32>();
+            // SAFETY: these are four of the bytes.
+            let row = registers.simd().splat_i32s(unsafe { at.read_unaligned() });
+            for v in 0..V {
+                sums[r][v] = registers.dot(sums[r][v], row, four[v]);
+            }
         }
     }
+    sums
 }
 
 /// Reads `V` registers of type `T`. Panics if `numbers` has another size.

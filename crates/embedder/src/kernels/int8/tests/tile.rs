@@ -36,16 +36,25 @@ impl Tile for Product<'_> {
     }
 }
 
+/// Returns [`Registers::start`] of a byte of a column.
+fn lacking(machine: Machine, column: i8) -> i32 {
+    fn start<R: Registers>(_: R, column: i8) -> i32 {
+        R::start(column)
+    }
+    with_registers!(machine, registers => start(registers, column))
+}
+
 /// Checks a product of `count` rows, which start at an offset and are further apart than their length.
 fn check(count: usize, panels: usize, depth: usize, offset: usize) {
     let (stride, columns) = (depth + offset, panels * PANEL);
     // The extremes are frequent, so that sums would saturate if they could.
     let byte = |x: f32| (x * 150.0) as i8;
     let rows: Vec<i8> = noise(depth).take(offset + count * stride).map(byte).collect();
-    let weight: Vec<i8> = noise(columns).take(columns * depth).map(byte).collect();
+    let weight = noise(columns).take(columns * depth).map(|x| byte(x).max(-127));
+    let weight: Vec<i8> = weight.collect();
     let weight_at = |column: usize, k: usize| {
         let panel = &weight[column / PANEL * PANEL * depth..];
-        i32::from(panel[k / 4 * 64 + column % PANEL * 4 + k % 4])
+        panel[k / 4 * 64 + column % PANEL * 4 + k % 4]
     };
     let words: Vec<u32> = bytemuck::pod_collect_to_vec(&weight);
     let start: Vec<i32> = (0..columns).map(|at| at as i32 * 7919).collect();
@@ -53,11 +62,9 @@ fn check(count: usize, panels: usize, depth: usize, offset: usize) {
         let mut y = vec![0; count * columns];
         let zero = zero(machine);
         let bytes: Vec<u8> = rows.iter().map(|x| x.cast_unsigned() ^ zero).collect();
-        // Cancels `zero` out.
-        let more = |column: usize| {
-            start[column] - i32::from(zero) * (0..depth).map(|k| weight_at(column, k)).sum::<i32>()
-        };
-        let start: Vec<i32> = (0..columns).map(more).collect();
+        let more =
+            |column: usize| (0..depth).map(|k| lacking(machine, weight_at(column, k))).sum::<i32>();
+        let start: Vec<i32> = (0..columns).map(|at| start[at] + more(at)).collect();
         let rows = &bytes[offset..];
         let product = Product { rows, stride, columns: &words, depth, start: &start, y: &mut y };
         let product = Tiles { rows: count, panels, product };
@@ -68,7 +75,7 @@ fn check(count: usize, panels: usize, depth: usize, offset: usize) {
         .map(|at| {
             let (row, column) = (at / columns, at % columns);
             let row = &rows[offset + row * stride..];
-            let term = |k: usize| i32::from(row[k]) * weight_at(column, k);
+            let term = |k: usize| i32::from(row[k]) * i32::from(weight_at(column, k));
             start[column] + (0..depth).map(term).sum::<i32>()
         })
         .collect();
