@@ -53,7 +53,7 @@ impl Int8Encoder {
         let tokens = ids.len();
         let tasks = tokens.div_ceil(MAX_ROWS).next_multiple_of(runner.threads);
         let tasks = tasks.min(tokens.div_ceil(MIN_ROWS));
-        let rows = tokens.div_ceil(tasks).next_multiple_of(4);
+        let rows = tokens.div_ceil(tasks);
         let mut x = Aligned::zeros(tokens * WIDTH);
         let (mut queries, mut query_scale) = (Aligned::zeros(tokens * WIDTH), vec![0.0; tokens]);
         let [mut keys, mut next_keys] = [Keys::new(tokens), Keys::new(tokens)];

@@ -85,7 +85,7 @@ impl Keys {
     pub fn shared(&mut self) -> KeysMut<'_> {
         KeysMut {
             keys: SharedSlice::new(&mut self.keys),
-            values: SharedSlice::new(&mut self.values),
+            values: SharedSlice::new(bytemuck::cast_slice_mut(&mut self.values)),
             start: SharedSlice::new(&mut self.start),
             scale: SharedSlice::new(&mut self.scale),
             log: SharedSlice::new(&mut self.log),
@@ -101,7 +101,7 @@ impl Keys {
 /// [`Keys`], to be filled by several threads.
 pub struct KeysMut<'a> {
     keys: SharedSlice<'a, u32>,
-    values: SharedSlice<'a, u32>,
+    values: SharedSlice<'a, u8>,
     start: SharedSlice<'a, i32>,
     scale: SharedSlice<'a, f32>,
     log: SharedSlice<'a, f32>,
@@ -112,7 +112,7 @@ pub struct KeysMut<'a> {
 pub struct Projection<'a> {
     /// \[rows, 3 * 384\]
     pub projected: &'a [f32],
-    /// The first of the tokens, a multiple of 4. No other thread may write the keys of these tokens meanwhile.
+    /// The first of the tokens. No other thread may write the keys of these tokens meanwhile.
     pub first: usize,
     /// \[rows, 384\]: the output for the queries
     pub queries: Quantized<'a>,
@@ -124,56 +124,48 @@ impl Work for Projection<'_> {
     #[inline(always)]
     fn run<R: Registers>(self, registers: R) {
         let Self { projected, first, queries, keys } = self;
-        assert!(first.is_multiple_of(4));
-        let padded = keys.scale.len();
+        let (padded, groups) = (keys.scale.len(), keys.values.len() / (4 * WIDTH));
         // Converts bytes of rows to bytes of panels, which are signed.
         let signed = u32::from_ne_bytes([R::ZERO; 4]);
-        let mut bytes = [0; WIDTH];
-        for (group, rows) in projected.chunks(4 * 3 * WIDTH).enumerate() {
-            let mut values = [[R::ZERO; WIDTH]; 4];
-            for (at, row) in rows.chunks_exact(3 * WIDTH).enumerate() {
-                let (query, rest) = row.split_at(WIDTH);
-                let (key, value) = rest.split_at(WIDTH);
-                let row = 4 * group + at;
-                let token = first + row;
-                queries.scale[row] =
-                    quantize(registers, query, &mut queries.bytes[row * WIDTH..(row + 1) * WIDTH]);
-                let key_scale = quantize(registers, key, &mut bytes);
-                let value_scale = quantize(registers, value, &mut values[at]);
-                // SAFETY: only this task has the token.
-                unsafe {
-                    keys.scale.part(token..token + 1)[0] =
-                        key_scale * (std::f32::consts::LOG2_E / 32_f32.sqrt());
-                    keys.log.part(token..token + 1)[0] = log2(value_scale);
-                    keys.inverse.part(token..token + 1)[0] = 1.0 / value_scale;
+        let (mut key_bytes, mut value_bytes) = ([0; WIDTH], [0; WIDTH]);
+        for (row, numbers) in projected.chunks_exact(3 * WIDTH).enumerate() {
+            let (query, rest) = numbers.split_at(WIDTH);
+            let (key, value) = rest.split_at(WIDTH);
+            let token = first + row;
+            queries.scale[row] =
+                quantize(registers, query, &mut queries.bytes[row * WIDTH..(row + 1) * WIDTH]);
+            let key_scale = quantize(registers, key, &mut key_bytes);
+            let value_scale = quantize(registers, value, &mut value_bytes);
+            // SAFETY: only this task has the token.
+            unsafe {
+                keys.scale.part(token..token + 1)[0] =
+                    key_scale * (std::f32::consts::LOG2_E / 32_f32.sqrt());
+                keys.log.part(token..token + 1)[0] = log2(value_scale);
+                keys.inverse.part(token..token + 1)[0] = 1.0 / value_scale;
+            }
+            for (head, bytes) in key_bytes.as_chunks::<HEAD>().0.iter().enumerate() {
+                let mut sum = 0;
+                for byte in bytes {
+                    sum += R::start((byte ^ R::ZERO).cast_signed());
                 }
-                for (head, bytes) in bytes.as_chunks::<HEAD>().0.iter().enumerate() {
-                    let mut sum = 0;
-                    for byte in bytes {
-                        sum += R::start((byte ^ R::ZERO).cast_signed());
-                    }
-                    let panel = head * padded / PANEL + token / PANEL;
-                    let start = panel * (HEAD / 4) * PANEL + token % PANEL;
-                    let at = head * padded + token;
+                let panel = head * padded / PANEL + token / PANEL;
+                let start = panel * (HEAD / 4) * PANEL + token % PANEL;
+                let at = head * padded + token;
+                // SAFETY: as above.
+                unsafe { keys.start.part(at..at + 1)[0] = sum };
+                for (four, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
+                    let at = start + four * PANEL;
+                    let word = u32::from_ne_bytes(*word) ^ signed;
                     // SAFETY: as above.
-                    unsafe { keys.start.part(at..at + 1)[0] = sum };
-                    for (four, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
-                        let at = start + four * PANEL;
-                        let word = u32::from_ne_bytes(*word) ^ signed;
-                        // SAFETY: as above.
-                        unsafe { keys.keys.part(at..at + 1)[0] = word };
-                    }
+                    unsafe { keys.keys.part(at..at + 1)[0] = word };
                 }
             }
-            let groups = keys.values.len() / WIDTH;
-            let [a, b, c, d] = values.each_ref().map(|row| row.as_chunks::<PANEL>().0);
-            for panel in 0..WIDTH / PANEL {
-                let at = (panel * groups + first / 4 + group) * PANEL;
-                // SAFETY: as above.
-                let words = unsafe { keys.values.part(at..at + PANEL) };
-                for i in 0..PANEL {
-                    let four = [a[panel][i], b[panel][i], c[panel][i], d[panel][i]];
-                    words[i] = u32::from_ne_bytes(four) ^ signed;
+            for (panel, bytes) in value_bytes.as_chunks::<PANEL>().0.iter().enumerate() {
+                let start = (panel * groups + token / 4) * 4 * PANEL + token % 4;
+                for (lane, byte) in bytes.iter().enumerate() {
+                    let at = start + 4 * lane;
+                    // SAFETY: as above.
+                    unsafe { keys.values.part(at..at + 1)[0] = byte ^ R::ZERO };
                 }
             }
         }

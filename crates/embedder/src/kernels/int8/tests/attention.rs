@@ -77,7 +77,7 @@ fn attend_gives_the_same_bits_in_blocks_of_any_size() {
     for tokens in [1, 6, 21, 70] {
         let projected = text(tokens, 2.0);
         let whole = bits(&attended(&projected, 72));
-        for rows in [4, 8, 12, 20, 64] {
+        for rows in [1, 4, 7, 10, 64] {
             assert!(bits(&attended(&projected, rows)) == whole, "{tokens} in blocks of {rows}");
         }
     }
