@@ -2,7 +2,6 @@
 
 mod native;
 mod onnx;
-mod threads;
 
 use knowledgepulse_workers::CancelToken;
 

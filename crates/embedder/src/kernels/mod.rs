@@ -9,17 +9,16 @@ pub mod int8;
 mod shared_slice;
 #[cfg(test)]
 pub(crate) mod testing;
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
+mod threads;
 
 use knowledgepulse_workers::fault;
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
 pub use float::{
     LayerNorm, Linear, LinearWeights, Norm, PANEL, SelfAttention, Table, embed_tokens, pool,
 };
 pub(crate) use shared_slice::SharedSlice;
+pub(crate) use threads::Threads;
 
 /// The numbers of a token in the input and the output of a layer.
 const WIDTH: usize = 384;
@@ -46,20 +45,15 @@ pub trait Kernel: Sync {
     unsafe fn run<S: Simd>(&self, simd: S, task: usize);
 }
 
-/// Runs all tasks of a kernel in the widest registers of the machine, on all threads of the calling thread's pool.
-/// Returns whether no task has panicked.
+/// Runs all tasks of a kernel in the widest registers of the machine, on all threads of the text that the calling thread
+/// embeds. Returns whether no task has panicked.
 pub fn run(kernel: &impl Kernel) -> bool {
-    let (tasks, arch) = (0..kernel.tasks(), Arch::new());
-    let run = |index| {
+    let arch = Arch::new();
+    threads::for_each(kernel.tasks(), |index| {
         fault::point("task");
         // Each task runs once.
         arch.dispatch(Task { kernel, index });
-    };
-    let run_all = || match rayon::current_thread_index() {
-        Some(_) => tasks.into_par_iter().with_max_len(1).for_each(run),
-        None => tasks.for_each(run),
-    };
-    catch_unwind(AssertUnwindSafe(run_all)).is_ok()
+    })
 }
 
 /// One task of a kernel. Its maker must uphold the contract of [`Kernel::run`].

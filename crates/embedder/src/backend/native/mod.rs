@@ -9,12 +9,12 @@ mod tests;
 
 use knowledgepulse_workers::CancelToken;
 
-use super::{Backend, threads::Threads};
+use super::Backend;
 use crate::{
     BuiltInFiles, EMBEDDING_LEN, EmbedError, Embedding, MAX_TOKENS, Precision, Result,
     kernels::{
-        self, Kernel, LayerNorm, Linear, LinearWeights, Norm, SelfAttention, Table, embed_tokens,
-        int8::Machine, pool,
+        self, Kernel, LayerNorm, Linear, LinearWeights, Norm, SelfAttention, Table, Threads,
+        embed_tokens, int8::Machine, pool,
     },
     model::tensors::Tensors,
 };

@@ -18,8 +18,8 @@ use ort::{
     value::{DynValue, Tensor},
 };
 
-use super::{Backend, threads::Threads};
-use crate::{BuiltInFiles, EmbedError, Embedding, Result, model::files::WEIGHTS};
+use super::Backend;
+use crate::{BuiltInFiles, EmbedError, Embedding, Result, kernels::Threads, model::files::WEIGHTS};
 
 const GRAPH: &str = "exact.onnx";
 

@@ -1,0 +1,211 @@
+//! The threads of a model.
+//!
+//! The thread that embeds a text is one of them. The others, its helpers, sleep between texts. During a text they look for
+//! tasks without sleeping, because waking a thread takes longer than many of the tasks.
+
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind},
+    ptr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst},
+    },
+    thread::{self, Thread},
+};
+
+use once_cell::sync::OnceCell;
+
+/// The maximum number of threads: half of the linear layers have 8 tasks.
+const MAX_THREADS: usize = 8;
+
+/// The threads of a model, for a text that is alone.
+pub(crate) struct Threads {
+    count: usize,
+    /// The number of windows that are being embedded.
+    running: AtomicUsize,
+    /// Started for the first text.
+    helpers: OnceCell<(Arc<Team>, Vec<Thread>)>,
+}
+
+impl Threads {
+    /// Returns up to `count` threads, which are started when they are needed.
+    pub fn new(count: usize) -> Self {
+        Self { count: count.min(MAX_THREADS), running: 0.into(), helpers: OnceCell::new() }
+    }
+
+    /// Runs `work` with the number of threads that kernels can use: all if no other window is running, else only the
+    /// calling one.
+    pub fn run<R>(&self, work: impl FnOnce(usize) -> R) -> R {
+        let is_alone = self.running.fetch_add(1, SeqCst) == 0;
+        let _running = OnDrop(|| _ = self.running.fetch_sub(1, SeqCst));
+        if !is_alone || self.count < 2 {
+            return work(1);
+        }
+        let (team, helpers) = self.helpers.get_or_init(|| Team::start(self.count));
+        team.is_looking.store(true, SeqCst);
+        #[cfg(target_os = "linux")]
+        team.busy.store(rustix::thread::sched_getcpu(), SeqCst);
+        helpers.iter().for_each(Thread::unpark);
+        // Helpers that were woken on this CPU leave it now, not when the text first waits.
+        thread::yield_now();
+        TEAM.set(Some(team.clone()));
+        let _over = OnDrop(|| {
+            TEAM.set(None);
+            team.is_looking.store(false, SeqCst);
+        });
+        work(helpers.len() + 1)
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some((team, helpers)) = self.helpers.get() {
+            team.is_over.store(true, SeqCst);
+            helpers.iter().for_each(Thread::unpark);
+        }
+    }
+}
+
+/// Calls a function when dropped, also when a panic unwinds.
+struct OnDrop<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+thread_local! {
+    /// The helpers of the text of this thread.
+    static TEAM: Cell<Option<Arc<Team>>> = const { Cell::new(None) };
+}
+
+/// Calls `run` with each number below `count`, on all threads of the text. Returns whether no call has panicked.
+pub fn for_each(count: usize, run: impl Fn(usize) + Sync) -> bool {
+    let tasks = Tasks { run: &run, count, taken: Default::default(), has_panicked: false.into() };
+    // A kernel within a task has no helpers: these have one kernel at a time.
+    match TEAM.take() {
+        Some(team) => {
+            team.run(&tasks);
+            TEAM.set(Some(team));
+        }
+        None => tasks.run(0, 1),
+    }
+    !tasks.has_panicked.into_inner()
+}
+
+/// The tasks of a kernel.
+struct Tasks<'a> {
+    run: &'a (dyn Fn(usize) + Sync),
+    count: usize,
+    /// The number of tasks that have been taken of the part of each thread.
+    taken: [AtomicUsize; MAX_THREADS],
+    has_panicked: AtomicBool,
+}
+
+impl Tasks<'_> {
+    /// Runs tasks until all are taken: first those of the part of the thread `thread` of `threads`, in order, because tasks in a
+    /// row share caches, then those of other threads.
+    fn run(&self, thread: usize, threads: usize) {
+        for part in (thread..threads).chain(0..thread) {
+            let [start, end] = [part, part + 1].map(|part| part * self.count / threads);
+            loop {
+                let task = start + self.taken[part].fetch_add(1, SeqCst);
+                if task >= end {
+                    break;
+                }
+                if catch_unwind(AssertUnwindSafe(|| (self.run)(task))).is_err() {
+                    self.has_panicked.store(true, SeqCst);
+                }
+            }
+        }
+    }
+}
+
+/// What a text shares with its helpers.
+#[derive(Default)]
+struct Team {
+    /// The number of helpers, and the thread of the text.
+    threads: usize,
+    /// Whether a text is running, whose tasks the helpers look for.
+    is_looking: AtomicBool,
+    /// Whether the model has been dropped.
+    is_over: AtomicBool,
+    /// The CPU of the thread of the text.
+    busy: AtomicUsize,
+    /// The tasks of the present kernel, or null.
+    tasks: AtomicPtr<Tasks<'static>>,
+    /// The helpers that use `tasks`.
+    users: AtomicUsize,
+}
+
+impl Team {
+    /// Starts the helpers, fewer if the system refuses more.
+    fn start(threads: usize) -> (Arc<Self>, Vec<Thread>) {
+        let team = Arc::new(Self { threads, ..Self::default() });
+        let start = |index| {
+            let (team, name) = (team.clone(), format!("kp-text-{index}"));
+            let helper = thread::Builder::new().name(name).spawn(move || team.help(index)).ok()?;
+            Some(helper.thread().clone())
+        };
+        let helpers = (1..threads).map_while(start).collect();
+        (team, helpers)
+    }
+
+    /// Runs tasks on this thread and on the helpers.
+    fn run(&self, tasks: &Tasks) {
+        self.tasks.store(ptr::from_ref(tasks).cast_mut().cast(), SeqCst);
+        tasks.run(0, self.threads);
+        self.tasks.store(ptr::null_mut(), SeqCst);
+        while self.users.load(SeqCst) > 0 {
+            thread::yield_now();
+        }
+    }
+
+    fn help(&self, thread: usize) {
+        while !self.is_over.load(SeqCst) {
+            thread::park();
+            #[cfg(target_os = "linux")]
+            leave(self.busy.load(SeqCst));
+            while self.is_looking.load(SeqCst) {
+                if !self.tasks.load(SeqCst).is_null() {
+                    self.users.fetch_add(1, SeqCst);
+                    // SAFETY: before the tasks end, `run` sets the pointer to null and waits until there are no users.
+                    if let Some(tasks) = unsafe { self.tasks.load(SeqCst).as_ref() } {
+                        tasks.run(thread, self.threads);
+                    }
+                    self.users.fetch_sub(1, SeqCst);
+                }
+                thread::yield_now();
+            }
+        }
+    }
+}
+
+/// Moves the calling thread away from the CPU `busy` if another one is idle. After a pause, Linux may wake a thread on the
+/// CPU of the thread that wakes it, and both then share it for milliseconds.
+#[cfg(target_os = "linux")]
+fn leave(busy: usize) {
+    use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+    if sched_getcpu() != busy {
+        return;
+    }
+    let Ok(allowed) = sched_getaffinity(None) else { return };
+    let mut others = allowed;
+    others.unset(busy);
+    // Sharing a CPU with another process would be slower than this one. Fails if no other is allowed.
+    if runnable_threads().is_some_and(|threads| threads <= allowed.count())
+        && sched_setaffinity(None, &others).is_ok()
+    {
+        _ = sched_setaffinity(None, &allowed);
+    }
+}
+
+/// Returns the number of threads of the system that run or wait for a CPU.
+#[cfg(target_os = "linux")]
+fn runnable_threads() -> Option<u32> {
+    // 0.20 0.18 0.12 2/80 11206
+    let load = std::fs::read_to_string("/proc/loadavg").ok()?;
+    load.split([' ', '/']).nth(3)?.parse().ok()
+}
