@@ -100,20 +100,20 @@ pub fn sums<B: Registers, const R: usize, const V: usize, const AHEAD: usize>(
     // Not unrolled: LLVM would add products of several words first, and run out of registers.
     for word in 0..words {
         let mut four = start;
-        for v in 0..V {
+        for (v, four) in four.iter_mut().enumerate() {
             let at = columns.wrapping_add((v / line * words + word) * line + v % line);
             // SAFETY: `v / line` is less than the number of panels, so this is one of the `V * words` registers.
-            four[v] = unsafe { at.read_unaligned() };
+            *four = unsafe { at.read_unaligned() };
             if AHEAD > 0 && v % line == 0 {
                 prefetch(at.wrapping_add(AHEAD * line));
             }
         }
-        for r in 0..R {
+        for (r, sums) in sums.iter_mut().enumerate() {
             let at = rows.wrapping_add(r * stride + 4 * word).cast::<i32>();
             // SAFETY: these are four of the bytes.
             let row = registers.simd().splat_i32s(unsafe { at.read_unaligned() });
             for v in 0..V {
-                sums[r][v] = registers.dot(sums[r][v], row, four[v]);
+                sums[v] = registers.dot(sums[v], row, four[v]);
             }
         }
     }
