@@ -36,13 +36,20 @@ pub trait Registers: Copy + Send + Sync {
     /// Runs `work` in a separate function that is compiled for these registers.
     fn call<W: Work>(self, work: W);
 
-    /// Returns what [`Registers::dot`] lacks for a byte of a column, within ±127, with any byte of a row.
-    fn start(column: i8) -> i32 {
-        -i32::from(Self::ZERO) * i32::from(column)
+    /// Converts bytes of a row, which stand for numbers within ±127, to bytes of a column. Returns what the sum of
+    /// [`Registers::dot`] of this column with any row lacks.
+    #[inline(always)]
+    fn column(bytes: &mut [u8]) -> i32 {
+        let mut sum = 0;
+        for byte in bytes {
+            *byte ^= Self::ZERO;
+            sum += i32::from(byte.cast_signed());
+        }
+        -i32::from(Self::ZERO) * sum
     }
 
-    /// Adds to each lane of `sums` the products of the four bytes of `row` and `columns`, but less by [`Registers::start`]
-    /// of these columns.
+    /// Adds to each lane of `sums` the products of the four bytes of `row` and `columns`, except what [`Registers::column`]
+    /// returns.
     fn dot(
         self,
         sums: Integers<Self>,

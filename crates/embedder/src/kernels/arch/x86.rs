@@ -132,8 +132,19 @@ impl<const VNNI: bool> Registers for Avx2<VNNI> {
     }
 
     #[inline(always)]
-    fn start(column: i8) -> i32 {
-        if VNNI { -i32::from(Self::ZERO) * i32::from(column) } else { -i32::from(column.min(0)) }
+    fn column(bytes: &mut [u8]) -> i32 {
+        let mut sum = 0;
+        for byte in bytes {
+            let number = byte.cast_signed();
+            if VNNI {
+                *byte ^= Self::ZERO;
+                sum -= i32::from(Self::ZERO) * i32::from(byte.cast_signed());
+            } else {
+                *byte = *byte & 128 | number.unsigned_abs();
+                sum -= i32::from(number.min(0));
+            }
+        }
+        sum
     }
 
     #[inline(always)]
@@ -177,14 +188,14 @@ impl<const VNNI: bool> Registers for Avx2<VNNI> {
     }
 }
 
-/// Adds the products of bytes, as magnitudes of columns times rows with their signs. `maddubs` takes one factor without a sign;
-/// with more than 7 bits in it, its 16-bit sums would saturate. Where a column is negative, the row is complemented, which
-/// costs less than to negate it, and is less by 1.
+/// Adds the products of bytes, of which those of columns are signs and magnitudes: `maddubs` takes one factor without a sign,
+/// and with more than 7 bits in it the 16-bit sums would saturate. Where a column is negative, the row is complemented; that
+/// is less by 1 than to negate it.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn dot_of_magnitudes(sums: __m256i, row: __m256i, columns: __m256i) -> __m256i {
     let is_negative = _mm256_cmpgt_epi8(_mm256_setzero_si256(), columns);
-    let row = _mm256_xor_si256(row, is_negative);
-    let twos = _mm256_maddubs_epi16(_mm256_abs_epi8(columns), row);
+    let magnitudes = _mm256_and_si256(columns, _mm256_set1_epi8(i8::MAX));
+    let twos = _mm256_maddubs_epi16(magnitudes, _mm256_xor_si256(row, is_negative));
     _mm256_add_epi32(sums, _mm256_madd_epi16(twos, _mm256_set1_epi16(1)))
 }

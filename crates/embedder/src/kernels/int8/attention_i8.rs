@@ -53,7 +53,7 @@ pub struct Keys {
     keys: Aligned<u32>,
     /// \[heads, 2, tokens / 4, 16\]: panels of the values
     values: Aligned<u32>,
-    /// \[heads, keys\]: the initial sums of scores, of [`Registers::start`]
+    /// \[heads, keys\]: the initial sums of scores, from [`Registers::column`]
     start: Aligned<i32>,
     /// \[keys\]: the scale of a key, times log₂ e / √32
     scale: Aligned<f32>,
@@ -125,8 +125,6 @@ impl Work for Projection<'_> {
     fn run<R: Registers>(self, registers: R) {
         let Self { projected, first, queries, keys } = self;
         let (padded, groups) = (keys.scale.len(), keys.values.len() / (4 * WIDTH));
-        // Converts bytes of rows to bytes of panels, which are signed.
-        let signed = u32::from_ne_bytes([R::ZERO; 4]);
         let (mut key_bytes, mut value_bytes) = ([0; WIDTH], [0; WIDTH]);
         for (row, numbers) in projected.chunks_exact(3 * WIDTH).enumerate() {
             let (query, rest) = numbers.split_at(WIDTH);
@@ -143,29 +141,25 @@ impl Work for Projection<'_> {
                 keys.log.part(token..token + 1)[0] = log2(value_scale);
                 keys.inverse.part(token..token + 1)[0] = 1.0 / value_scale;
             }
-            for (head, bytes) in key_bytes.as_chunks::<HEAD>().0.iter().enumerate() {
-                let mut sum = 0;
-                for byte in bytes {
-                    sum += R::start((byte ^ R::ZERO).cast_signed());
-                }
+            for (head, bytes) in key_bytes.as_chunks_mut::<HEAD>().0.iter_mut().enumerate() {
                 let panel = head * padded / PANEL + token / PANEL;
                 let start = panel * (HEAD / 4) * PANEL + token % PANEL;
                 let at = head * padded + token;
                 // SAFETY: as above.
-                unsafe { keys.start.part(at..at + 1)[0] = sum };
+                unsafe { keys.start.part(at..at + 1)[0] = R::column(bytes) };
                 for (four, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
                     let at = start + four * PANEL;
-                    let word = u32::from_ne_bytes(*word) ^ signed;
                     // SAFETY: as above.
-                    unsafe { keys.keys.part(at..at + 1)[0] = word };
+                    unsafe { keys.keys.part(at..at + 1)[0] = u32::from_ne_bytes(*word) };
                 }
             }
+            R::column(&mut value_bytes);
             for (panel, bytes) in value_bytes.as_chunks::<PANEL>().0.iter().enumerate() {
                 let start = (panel * groups + token / 4) * 4 * PANEL + token % 4;
                 for (lane, byte) in bytes.iter().enumerate() {
                     let at = start + 4 * lane;
                     // SAFETY: as above.
-                    unsafe { keys.values.part(at..at + 1)[0] = byte ^ R::ZERO };
+                    unsafe { keys.values.part(at..at + 1)[0] = *byte };
                 }
             }
         }

@@ -18,7 +18,7 @@ use crate::kernels::{
 pub struct Int8Weights {
     /// \[columns / 16, depth / 4, 16\]: words of four bytes
     panels: Aligned<u32>,
-    /// \[columns\]: the initial sums, of [`Registers::start`]
+    /// \[columns\]: the initial sums, from [`Registers::column`]
     start: Aligned<i32>,
     scale: Aligned<f32>,
     bias: Aligned<f32>,
@@ -59,7 +59,6 @@ impl Work for QuantizeWeights<'_> {
         let Int8Weights { panels, start, scale, depth, .. } = self.quantized;
         let (depth, block) = (*depth, block(*depth));
         let (mut column, mut bytes) = (Aligned::zeros(depth), Aligned::<u8>::zeros(depth));
-        let signed = u32::from_ne_bytes([R::ZERO; 4]);
         let values = self.weights.values.chunks_exact(depth * PANEL);
         let panels = panels.chunks_exact_mut(depth * PANEL / 4).zip(values);
         for (panel, (words, values)) in panels.enumerate() {
@@ -71,11 +70,9 @@ impl Work for QuantizeWeights<'_> {
                 rotate(registers, &mut column);
                 let greatest = round(registers, &column, &mut bytes);
                 let at = panel * PANEL + lane;
+                start[at] = R::column(&mut bytes);
                 for (word, four) in words.chunks_exact_mut(PANEL).zip(bytes.as_chunks().0) {
-                    word[lane] = u32::from_ne_bytes(*four) ^ signed;
-                    for byte in four {
-                        start[at] += R::start((byte ^ R::ZERO).cast_signed());
-                    }
+                    word[lane] = u32::from_ne_bytes(*four);
                 }
                 // The product of rotated factors is `block` times that of the factors.
                 scale[at] = self.weights.scale[at] * (greatest / block as f32) / LARGEST;

@@ -36,12 +36,12 @@ impl Tile for Product<'_> {
     }
 }
 
-/// Returns [`Registers::start`] of a byte of a column.
-fn lacking(machine: Machine, column: i8) -> i32 {
-    fn start<R: Registers>(_: R, column: i8) -> i32 {
-        R::start(column)
+/// Converts bytes of a row to those of a column. Returns what the sums lack.
+fn column(machine: Machine, bytes: &mut [u8]) -> i32 {
+    fn column<R: Registers>(_: R, bytes: &mut [u8]) -> i32 {
+        R::column(bytes)
     }
-    with_registers!(machine, registers => start(registers, column))
+    with_registers!(machine, registers => column(registers, bytes))
 }
 
 /// Checks a product of `count` rows, which start at an offset and are further apart than their length.
@@ -52,20 +52,20 @@ fn check(count: usize, panels: usize, depth: usize, offset: usize) {
     let rows: Vec<i8> = noise(depth).take(offset + count * stride).map(byte).collect();
     let weight = noise(columns).take(columns * depth).map(|x| byte(x).max(-127));
     let weight: Vec<i8> = weight.collect();
-    let weight_at = |column: usize, k: usize| {
-        let panel = &weight[column / PANEL * PANEL * depth..];
-        panel[k / 4 * 64 + column % PANEL * 4 + k % 4]
-    };
-    let words: Vec<u32> = bytemuck::pod_collect_to_vec(&weight);
     let start: Vec<i32> = (0..columns).map(|at| at as i32 * 7919).collect();
     let found = every_machine(|machine| {
-        let mut y = vec![0; count * columns];
         let zero = zero(machine);
-        let bytes: Vec<u8> = rows.iter().map(|x| x.cast_unsigned() ^ zero).collect();
-        let more =
-            |column: usize| (0..depth).map(|k| lacking(machine, weight_at(column, k))).sum::<i32>();
-        let start: Vec<i32> = (0..columns).map(|at| start[at] + more(at)).collect();
-        let rows = &bytes[offset..];
+        let bytes = |row: &[i8]| row.iter().map(|x| x.cast_unsigned() ^ zero).collect::<Vec<u8>>();
+        let (mut words, mut start) = (vec![0; columns * depth / 4], start.clone());
+        for (at, weight) in weight.chunks_exact(depth).enumerate() {
+            let mut weight = bytes(weight);
+            start[at] += column(machine, &mut weight);
+            let panel = &mut words[at / PANEL * PANEL * depth / 4..];
+            for (word, four) in weight.as_chunks().0.iter().enumerate() {
+                panel[word * PANEL + at % PANEL] = u32::from_ne_bytes(*four);
+            }
+        }
+        let (rows, mut y) = (&bytes(&rows)[offset..], vec![0; count * columns]);
         let product = Product { rows, stride, columns: &words, depth, start: &start, y: &mut y };
         let product = Tiles { rows: count, panels, product };
         with_registers!(machine, registers => registers.call(product));
@@ -75,7 +75,7 @@ fn check(count: usize, panels: usize, depth: usize, offset: usize) {
         .map(|at| {
             let (row, column) = (at / columns, at % columns);
             let row = &rows[offset + row * stride..];
-            let term = |k: usize| i32::from(row[k]) * i32::from(weight_at(column, k));
+            let term = |k: usize| i32::from(row[k]) * i32::from(weight[column * depth + k]);
             start[column] + (0..depth).map(term).sum::<i32>()
         })
         .collect();
