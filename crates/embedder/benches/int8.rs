@@ -111,9 +111,10 @@ impl Work for Layer {
             let turn = seconds(|| {
                 x.copy_from_slice(&source);
                 let quantized = &mut Quantized { bytes: &mut bytes, scale: &mut scale };
-                registers.call(Quantize { x: &mut x, quantized });
+                registers.call(Quantize { x: &mut x, gelu: depth == FFN, quantized });
             });
-            report.add(&format!("rotation, {depth}"), 0, turn);
+            let gelu = if depth == FFN { ", GELU" } else { "" };
+            report.add(&format!("rotation, {depth}{gelu}"), 0, turn);
         }
         let numbers_of = |count| numbers(count).to_vec().into();
         let norm = &Norm { gamma: numbers_of(WIDTH), beta: numbers_of(WIDTH) };
@@ -125,10 +126,10 @@ impl Work for Layer {
         });
         report.add("both normalisations", 0, 2.0 * normalize);
 
-        report.multiply::<R, false, false>(registers, "query, key, value", WIDTH, 3 * WIDTH);
-        report.multiply::<R, true, false>(registers, "output", WIDTH, WIDTH);
-        report.multiply::<R, false, true>(registers, "up, GELU", WIDTH, FFN);
-        report.multiply::<R, true, false>(registers, "down", FFN, WIDTH);
+        report.multiply::<R, false>(registers, "query, key, value", WIDTH, 3 * WIDTH);
+        report.multiply::<R, true>(registers, "output", WIDTH, WIDTH);
+        report.multiply::<R, false>(registers, "up", WIDTH, FFN);
+        report.multiply::<R, true>(registers, "down", FFN, WIDTH);
         let (all, products) = (report.seconds, report.products);
         report.add("layer", products, all);
     }
@@ -170,7 +171,7 @@ impl Report {
         self.products += products;
     }
 
-    fn multiply<R: Registers, const ADD: bool, const GELU: bool>(
+    fn multiply<R: Registers, const ADD: bool>(
         &mut self,
         registers: R,
         name: &str,
@@ -187,7 +188,7 @@ impl Report {
         let mut y = Aligned::zeros(ROWS * columns);
         let time = seconds(|| {
             let rows = &Quantized { bytes: &mut bytes, scale: &mut scale };
-            registers.call(Multiply::<ADD, GELU>::new(rows, &weights, &mut y));
+            registers.call(Multiply::<ADD>::new(rows, &weights, &mut y));
         });
         self.add(name, ROWS * depth * columns, time);
         assert!(y.iter().all(|y| y.is_finite()) && y.iter().any(|y| *y != 0.0));

@@ -139,15 +139,15 @@ impl<R: Registers> LayerKernel<'_, R> {
             let (attended, scores) = wide.split_at_mut(rows * WIDTH);
             attend(registers, &queries, first, self.keys, scores, bytes, attended);
             let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
-            registers.call(Quantize { x: attended, quantized: &mut quantized });
-            registers.call(Multiply::<true, false>::new(&quantized, &layer.output, x));
+            registers.call(Quantize { x: attended, gelu: false, quantized: &mut quantized });
+            registers.call(Multiply::<true>::new(&quantized, &layer.output, x));
             let norm = &layer.attention_norm;
             registers.call(Normalize { x, norm, quantized: Some(&mut quantized) });
             let activated = &mut wide[..rows * FFN];
-            registers.call(Multiply::<false, true>::new(&quantized, &layer.up, activated));
+            registers.call(Multiply::<false>::new(&quantized, &layer.up, activated));
             let mut quantized = Quantized { bytes: &mut bytes[..rows * FFN], scale };
-            registers.call(Quantize { x: activated, quantized: &mut quantized });
-            registers.call(Multiply::<true, false>::new(&quantized, &layer.down, x));
+            registers.call(Quantize { x: activated, gelu: true, quantized: &mut quantized });
+            registers.call(Multiply::<true>::new(&quantized, &layer.down, x));
             let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             let quantized = (self.layer < LAYERS).then_some(&mut quantized);
             registers.call(Normalize { x, norm: &layer.ffn_norm, quantized });
@@ -160,7 +160,7 @@ impl<R: Registers> LayerKernel<'_, R> {
         if let Some(layer) = weights.layers.get(self.layer) {
             let quantized = &Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             let projected = &mut wide[..rows * 3 * WIDTH];
-            registers.call(Multiply::<false, false>::new(quantized, &layer.qkv, projected));
+            registers.call(Multiply::<false>::new(quantized, &layer.qkv, projected));
             registers.call(Projection { projected, first, queries, keys: &self.next_keys });
         }
     }

@@ -4,7 +4,6 @@ use pulp::Simd;
 
 use super::{
     Aligned, Quantized,
-    functions_i8::gelu,
     quantize::{LARGEST, block, rotate, round},
     tile::{Tile, Tiles, registers_of, sums},
 };
@@ -81,14 +80,14 @@ impl Work for QuantizeWeights<'_> {
     }
 }
 
-/// A linear layer: `y = rows W + bias`, or `y += …` with `ADD`, or `y = gelu(…)` with `GELU`.
-pub struct Multiply<'a, const ADD: bool, const GELU: bool> {
+/// A linear layer: `y = rows W + bias`, or `y += …` with `ADD`.
+pub struct Multiply<'a, const ADD: bool> {
     rows: &'a Quantized<'a>,
     weights: &'a Int8Weights,
     y: &'a mut [f32],
 }
 
-impl<'a, const ADD: bool, const GELU: bool> Multiply<'a, ADD, GELU> {
+impl<'a, const ADD: bool> Multiply<'a, ADD> {
     /// Makes a layer with the output `y` \[rows, columns\]. Panics if the shapes do not fit.
     pub fn new(rows: &'a Quantized<'a>, weights: &'a Int8Weights, y: &'a mut [f32]) -> Tiles<Self> {
         let (count, columns) = (rows.scale.len(), weights.columns());
@@ -97,7 +96,7 @@ impl<'a, const ADD: bool, const GELU: bool> Multiply<'a, ADD, GELU> {
     }
 }
 
-impl<const ADD: bool, const GELU: bool> Tile for Multiply<'_, ADD, GELU> {
+impl<const ADD: bool> Tile for Multiply<'_, ADD> {
     #[inline(always)]
     fn tile<B: Registers, const R: usize, const V: usize>(
         &mut self,
@@ -124,9 +123,6 @@ impl<const ADD: bool, const GELU: bool> Tile for Multiply<'_, ADD, GELU> {
             for v in 0..V {
                 let number = registers.numbers(sums[v]);
                 numbers[v] = simd.mul_add_f32s(number, simd.mul_f32s(row_scale, scale[v]), bias[v]);
-            }
-            if GELU {
-                numbers = gelu(registers, numbers);
             }
             for v in 0..V {
                 y[v] = if ADD { simd.add_f32s(numbers[v], y[v]) } else { numbers[v] };

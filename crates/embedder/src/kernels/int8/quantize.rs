@@ -2,6 +2,7 @@
 
 use pulp::Simd;
 
+use super::functions_i8::gelu;
 use crate::kernels::{
     EPSILON, Norm, PANEL, WIDTH,
     arch::{Floats, Registers, Work},
@@ -129,19 +130,26 @@ fn combine<R: Registers, const SUM: bool>(registers: R, a: Floats<R>, b: Floats<
     simd.transmute_f32s_u32s(simd.max_u32s(a, b))
 }
 
-/// Rotates each row of `x` \[rows, depth\] in place and quantizes it into `quantized`, of the same shape.
+/// Rotates each row of `x` \[rows, depth\] in place, after GELU if `gelu`, and quantizes it into `quantized`, of the same
+/// shape.
 pub struct Quantize<'a, 'b> {
     pub x: &'a mut [f32],
+    pub gelu: bool,
     pub quantized: &'a mut Quantized<'b>,
 }
 
 impl Work for Quantize<'_, '_> {
     #[inline(always)]
     fn run<R: Registers>(self, registers: R) {
-        let Self { x, quantized: Quantized { bytes, scale } } = self;
+        let Self { x, gelu: has_gelu, quantized: Quantized { bytes, scale } } = self;
         let depth = x.len() / scale.len();
         let rows = x.chunks_exact_mut(depth).zip(bytes.chunks_exact_mut(depth));
         for ((x, bytes), scale) in rows.zip(scale.iter_mut()) {
+            if has_gelu {
+                for four in R::Simd::as_mut_simd_f32s(x).0.as_chunks_mut::<4>().0 {
+                    *four = gelu(registers, *four);
+                }
+            }
             rotate(registers, x);
             *scale = quantize(registers, x, bytes);
         }

@@ -21,7 +21,8 @@ impl Work for Apply<'_> {
     }
 }
 
-fn apply(gelu: bool, numbers: &[f32]) -> Vec<f32> {
+/// Returns 2^x or GELU of some numbers.
+pub fn apply(gelu: bool, numbers: &[f32]) -> Vec<f32> {
     let mut padded = numbers.to_vec();
     padded.resize(numbers.len().next_multiple_of(32), 0.0);
     let mut found = same_bits("elementary functions", |machine| {

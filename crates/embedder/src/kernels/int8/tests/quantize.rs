@@ -1,20 +1,20 @@
 //! Normalisation, rotation and quantization of rows.
 
-use super::*;
+use super::{functions, *};
 use crate::kernels::{Norm, testing::is_normalized};
 
-/// Returns the integers and scales of rows that are quantized on a machine.
-fn quantized_on(machine: Machine, x: &[f32], depth: usize) -> (Vec<i8>, Vec<f32>) {
+/// Returns the integers and scales of rows that are quantized on a machine, after GELU if `gelu`.
+fn quantized_on(machine: Machine, x: &[f32], depth: usize, gelu: bool) -> (Vec<i8>, Vec<f32>) {
     let mut x = x.to_vec();
     let (mut bytes, mut scale) = (vec![1; x.len()], vec![1.0; x.len() / depth]);
     let quantized = &mut Quantized { bytes: &mut bytes, scale: &mut scale };
-    with_registers!(machine, registers => registers.call(Quantize { x: &mut x, quantized }));
+    with_registers!(machine, registers => registers.call(Quantize { x: &mut x, gelu, quantized }));
     (integers(machine, &bytes), scale)
 }
 
 /// Returns the integers and scales of quantized rows. Fails if registers give different ones.
 fn quantized(x: &[f32], depth: usize) -> (Vec<i8>, Vec<f32>) {
-    let mut found = every_machine(|machine| quantized_on(machine, x, depth));
+    let mut found = every_machine(|machine| quantized_on(machine, x, depth, false));
     assert_equal(&found, &format!("{} numbers in rows of {depth}", x.len()));
     found.swap_remove(0).1
 }
@@ -51,6 +51,15 @@ fn quantize_rotates_and_rounds_to_half_a_step() {
 }
 
 #[test]
+fn quantize_computes_gelu_first() {
+    let x = numbers(2, 2 * 384, 3.0);
+    let expected = quantized(&functions::apply(true, &x), 384);
+    for (name, found) in every_machine(|machine| quantized_on(machine, &x, 384, true)) {
+        assert!(found == expected, "{name}");
+    }
+}
+
+#[test]
 fn quantize_accepts_outliers_and_zeros() {
     for outlier in [0.0, 1e4, -1e30] {
         let mut x = numbers(7, 3 * 384, 1.0);
@@ -70,7 +79,7 @@ fn quantize_returns_a_scale_that_is_not_finite_for_such_a_row() {
         let (whole, whole_scale) = quantized(&x, 384);
         x[384 + 200] = bad;
         for machine in Machine::all() {
-            let (found, scale) = quantized_on(machine, &x, 384);
+            let (found, scale) = quantized_on(machine, &x, 384, false);
             assert!(!scale[1].is_finite(), "{machine:?}, {bad}");
             assert_eq!((&found[..384], &found[768..]), (&whole[..384], &whole[768..]));
             assert_eq!([scale[0], scale[2]], [whole_scale[0], whole_scale[2]]);
