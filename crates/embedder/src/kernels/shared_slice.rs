@@ -18,6 +18,16 @@ impl<'a, T> SharedSlice<'a, T> {
         self.0.len()
     }
 
+    /// Returns the elements, to be written one by one.
+    ///
+    /// # Safety
+    ///
+    /// No two threads may use the same element.
+    #[inline(always)]
+    pub unsafe fn cells(&self) -> &[Cell<T>] {
+        self.0
+    }
+
     /// Returns a part of the slice. Panics if the range is not within it.
     ///
     /// # Safety

@@ -125,6 +125,12 @@ impl Work for Projection<'_> {
     fn run<R: Registers>(self, registers: R) {
         let Self { projected, first, queries, keys } = self;
         let (padded, groups) = (keys.scale.len(), keys.values.len() / (4 * WIDTH));
+        let KeysMut { keys, values, start, scale, log, inverse } = keys;
+        // SAFETY: only this task has the elements of its tokens.
+        let (keys, values, start, scale, log, inverse) = unsafe {
+            let (keys, values, start) = (keys.cells(), values.cells(), start.cells());
+            (keys, values, start, scale.cells(), log.cells(), inverse.cells())
+        };
         let (mut key_bytes, mut value_bytes) = ([0; WIDTH], [0; WIDTH]);
         for (row, numbers) in projected.chunks_exact(3 * WIDTH).enumerate() {
             let (query, rest) = numbers.split_at(WIDTH);
@@ -134,32 +140,23 @@ impl Work for Projection<'_> {
                 quantize(registers, query, &mut queries.bytes[row * WIDTH..(row + 1) * WIDTH]);
             let key_scale = quantize(registers, key, &mut key_bytes);
             let value_scale = quantize(registers, value, &mut value_bytes);
-            // SAFETY: only this task has the token.
-            unsafe {
-                keys.scale.part(token..token + 1)[0] =
-                    key_scale * (std::f32::consts::LOG2_E / 32_f32.sqrt());
-                keys.log.part(token..token + 1)[0] = log2(value_scale);
-                keys.inverse.part(token..token + 1)[0] = 1.0 / value_scale;
-            }
+            scale[token].set(key_scale * (std::f32::consts::LOG2_E / 32_f32.sqrt()));
+            log[token].set(log2(value_scale));
+            inverse[token].set(1.0 / value_scale);
             for (head, bytes) in key_bytes.as_chunks_mut::<HEAD>().0.iter_mut().enumerate() {
+                start[head * padded + token].set(R::column(bytes));
                 let panel = head * padded / PANEL + token / PANEL;
-                let start = panel * (HEAD / 4) * PANEL + token % PANEL;
-                let at = head * padded + token;
-                // SAFETY: as above.
-                unsafe { keys.start.part(at..at + 1)[0] = R::column(bytes) };
-                for (four, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
-                    let at = start + four * PANEL;
-                    // SAFETY: as above.
-                    unsafe { keys.keys.part(at..at + 1)[0] = u32::from_ne_bytes(*word) };
+                let column = panel * (HEAD / 4) * PANEL + token % PANEL;
+                for (four, word) in bytes.as_chunks().0.iter().enumerate() {
+                    keys[column + four * PANEL].set(u32::from_ne_bytes(*word));
                 }
             }
             R::column(&mut value_bytes);
             for (panel, bytes) in value_bytes.as_chunks::<PANEL>().0.iter().enumerate() {
-                let start = (panel * groups + token / 4) * 4 * PANEL + token % 4;
-                for (lane, byte) in bytes.iter().enumerate() {
-                    let at = start + 4 * lane;
-                    // SAFETY: as above.
-                    unsafe { keys.values.part(at..at + 1)[0] = *byte };
+                let line = (panel * groups + token / 4) * 4 * PANEL;
+                let words = values[line..line + 4 * PANEL].as_chunks::<4>().0;
+                for (word, byte) in words.iter().zip(bytes) {
+                    word[token % 4].set(*byte);
                 }
             }
         }
