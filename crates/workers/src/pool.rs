@@ -4,8 +4,8 @@ use std::{
     collections::VecDeque,
     io,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    thread::{self, ScopedJoinHandle},
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread::{self, ScopedJoinHandle, Thread},
 };
 
 use once_cell::sync::OnceCell;
@@ -33,14 +33,13 @@ pub struct Lane {
     count: fn() -> usize,
     started: OnceCell<Threads>,
     jobs: Mutex<Jobs>,
-    job_added: Condvar,
 }
 
 struct Jobs {
     /// Jobs that no thread has taken yet.
     waiting: VecDeque<Job>,
-    /// Threads that sleep until there is a job.
-    sleepers: usize,
+    /// Threads that sleep until there is a job. The last is woken first: its memory is in the caches of its core.
+    sleepers: Vec<Thread>,
 }
 
 /// The running threads of a lane, at least one.
@@ -54,8 +53,8 @@ pub fn available_cores() -> usize {
 
 impl Lane {
     const fn new(name: &'static str, count: fn() -> usize) -> Self {
-        let jobs = Mutex::new(Jobs { waiting: VecDeque::new(), sleepers: 0 });
-        Self { name, count, started: OnceCell::new(), jobs, job_added: Condvar::new() }
+        let jobs = Mutex::new(Jobs { waiting: VecDeque::new(), sleepers: Vec::new() });
+        Self { name, count, started: OnceCell::new(), jobs }
     }
 
     /// Returns the threads. The first call starts them.
@@ -91,9 +90,12 @@ impl Lane {
                 thread::yield_now();
                 looks += 1;
             } else {
-                jobs.sleepers += 1;
-                jobs = self.job_added.wait(jobs).unwrap_or_else(PoisonError::into_inner);
-                jobs.sleepers -= 1;
+                let thread = thread::current();
+                jobs.sleepers.push(thread.clone());
+                drop(jobs);
+                thread::park();
+                // `park` may also return when nobody has woken the thread.
+                self.lock().sleepers.retain(|sleeper| sleeper.id() != thread.id());
             }
         }
     }
@@ -121,8 +123,10 @@ impl Threads {
     pub fn spawn(self, job: impl FnOnce() + Send + 'static) {
         let mut jobs = self.0.lock();
         jobs.waiting.push_back(Box::new(job));
-        if jobs.sleepers > 0 {
-            self.0.job_added.notify_one();
+        let sleeper = jobs.sleepers.pop();
+        drop(jobs);
+        if let Some(sleeper) = sleeper {
+            sleeper.unpark();
         }
     }
 
