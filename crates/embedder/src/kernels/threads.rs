@@ -209,3 +209,62 @@ fn runnable_threads() -> Option<u32> {
     let load = std::fs::read_to_string("/proc/loadavg").ok()?;
     load.split([' ', '/']).nth(3)?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{Barrier, Weak},
+        time::Duration,
+    };
+
+    use super::*;
+
+    #[test]
+    fn for_each_runs_each_task_once() {
+        for threads in [1, 2, 3, 8].map(Threads::new) {
+            for count in (0..20).cycle().take(1000) {
+                let runs: Vec<_> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                let run = |task: usize| _ = runs[task].fetch_add(1, SeqCst);
+                assert!(threads.run(|_| for_each(count, run) && for_each(count, run)));
+                assert!(runs.iter().all(|runs| runs.load(SeqCst) == 2), "{count} tasks: {runs:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn for_each_uses_all_threads_also_after_a_panic() {
+        let (threads, all) = (Threads::new(3), Barrier::new(3));
+        let run = |task: usize| {
+            // Returns when each task is on another thread.
+            all.wait();
+            assert_ne!(task, 1, "on purpose");
+        };
+        for _ in 0..10 {
+            assert!(!threads.run(|_| for_each(3, run)));
+        }
+    }
+
+    #[test]
+    fn for_each_within_a_task_runs_on_its_thread() {
+        let inner = |_| {
+            let thread = thread::current().id();
+            assert!(for_each(10, |_| assert_eq!(thread::current().id(), thread)));
+        };
+        assert!(Threads::new(2).run(|_| for_each(10, inner)));
+    }
+
+    #[test]
+    fn threads_end_when_dropped() {
+        let threads = Threads::new(3);
+        threads.run(|_| assert!(for_each(10, |_| ())));
+        let team: Weak<Team> = Arc::downgrade(&threads.helpers.get().unwrap().0);
+        drop(threads);
+        for _ in 0..10_000 {
+            if team.strong_count() == 0 {
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        panic!("{} threads are left", team.strong_count());
+    }
+}

@@ -20,8 +20,8 @@
 //! sum [row 0, column 0] += a·α + b·β + c·γ + d·δ
 //! ```
 //!
-//! A byte of a row is an integer plus [`Registers::ZERO`], a byte of a panel is a signed integer. Sums start with
-//! a number that cancels `ZERO` out.
+//! A byte of a row is an integer plus [`Registers::ZERO`]; [`Registers::column`] converts it to a byte of a panel. Sums
+//! start with what this function returns.
 //!
 //! | panels of | columns | depth |
 //! | --- | --- | --- |
