@@ -37,20 +37,29 @@ function literal(client, value) {
 async function callFunction(client, name, parameters) {
 	const values = parameters.map((value) => literal(client, value)).join(", ");
 	const text = `COPY (SELECT * FROM ${name}(${values})) TO STDOUT (FORMAT binary)`;
-	const chunks = [];
+	const rows = [];
+	let start = HEADER_BYTES;
 	await new Promise((resolve, reject) => {
 		// A query object of `pg`.
 		client.query({
 			submit: (connection) => connection.query(text),
-			// Called for each row and for the end. Copies them, because the client reuses its memory.
-			handleCopyData: ({ chunk }) => chunks.push(Buffer.from(chunk)),
+			// Called for each row and for the end. All rows of a page, read together, would delay the event loop.
+			handleCopyData({ chunk }) {
+				try {
+					// A copy, because the client reuses its memory.
+					const row = readRow(Buffer.from(chunk), start);
+					start = 0;
+					if (row.length > 0) rows.push(readColumns(row));
+				} catch (error) {
+					reject(error);
+				}
+			},
 			handleCommandComplete() {},
 			handleReadyForQuery: resolve,
 			handleError: reject,
 		});
 	});
-	const rows = chunks.map((chunk, index) => readRow(chunk, index === 0 ? HEADER_BYTES : 0));
-	return rows.filter(({ length }) => length > 0).map(readColumns);
+	return rows;
 }
 
 /** PostgreSQL has no U+0000 in text, so it is written as U+001A and 0, and U+001A as U+001A and 1. */

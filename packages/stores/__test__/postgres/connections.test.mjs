@@ -17,6 +17,18 @@ describe("connections", { skip: missing }, () => {
 
 	const open = (more) => new PostgresStore({ pool, namespace: `connections ${++count}`, ...more });
 
+	/** Returns the pool with clients that send queries by `query`. */
+	const withQuery = (query) =>
+		Object.create(pool, {
+			connect: {
+				value: (callback) =>
+					pool.connect((error, client, release) => {
+						const value = (config) => query(client, config);
+						callback(error, Object.create(client, { query: { value } }), release);
+					}),
+			},
+		});
+
 	/** Calls `work` while another session holds the lock of a namespace. */
 	async function whileLocked(namespace, work) {
 		const holder = new pg.Client(server.config());
@@ -202,26 +214,30 @@ describe("connections", { skip: missing }, () => {
 		await binary.end();
 	});
 
+	test("read rejects a damaged row", async () => {
+		const store = open();
+		await store.append([add("a")], options());
+		const damage = ({ chunk }) => ({ chunk: chunk.subarray(0, 30) });
+		const damaging = withQuery((client, config) =>
+			client.query({ ...config, handleCopyData: (row) => config.handleCopyData(damage(row)) }),
+		);
+		const damaged = open({ pool: damaging, namespace: `connections ${count}` });
+		await assert.rejects(damaged.read(options()), RangeError);
+		assert.equal((await readAll(store)).length, 1);
+	});
+
 	test("append waits for the disk if durable, and for removals", async () => {
 		// What the store sends, followed by a question within its transaction.
 		const settings = [];
 		const queries = [];
-		const asking = Object.create(pool, {
-			connect: {
-				value: (callback) =>
-					pool.connect((error, client, release) => {
-						const query = async (config) => {
-							await client.query("BEGIN");
-							client.query(config);
-							const { rows } = await client.query("SHOW synchronous_commit");
-							settings.push(rows[0].synchronous_commit);
-							await client.query("COMMIT");
-						};
-						const value = (config) => queries.push(query(config));
-						callback(error, Object.create(client, { query: { value } }), release);
-					}),
-			},
-		});
+		const ask = async (client, config) => {
+			await client.query("BEGIN");
+			client.query(config);
+			const { rows } = await client.query("SHOW synchronous_commit");
+			settings.push(rows[0].synchronous_commit);
+			await client.query("COMMIT");
+		};
+		const asking = withQuery((client, config) => queries.push(ask(client, config)));
 		for (const durable of [false, true])
 			for (const entry of [add("a"), forget("a")])
 				await open({ pool: asking, durable }).append([entry], options());
