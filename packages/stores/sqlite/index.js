@@ -44,6 +44,8 @@ class SqliteStore {
 		const given = readStoreOptions(options, OPTIONS);
 		this.#options = { ...given, path: resolve(given.path) };
 		checkInstalled();
+		// Now, so that it is ready for the first call.
+		this.#worker = this.#start();
 	}
 
 	async append(entries, { header, after, limit, signal, keepFrom }) {
@@ -90,10 +92,11 @@ class SqliteStore {
 	#start() {
 		const workerData = this.#options;
 		const worker = new Worker(join(__dirname, "worker.js"), { name: "novelty store", workerData });
-		worker.unref();
 		worker.on("message", ({ number, ...answer }) => this.#calls.get(number)?.resolve(answer));
 		worker.on("error", (cause) => this.#lose(worker, cause));
 		worker.on("exit", () => this.#lose(worker));
+		// Last, because a listener of messages keeps the process alive again.
+		worker.unref();
 		return worker;
 	}
 
