@@ -5,7 +5,7 @@ use std::{cell::Cell, ops::Range, slice};
 /// A mutable slice that is divided among tasks.
 pub struct SharedSlice<'a, T>(&'a [Cell<T>]);
 
-// SAFETY: the elements are accessed only through `part`, and its caller promises that parts do not overlap.
+// SAFETY: the elements are accessed only through `part` and `cells`, whose callers promise that no two threads use the same.
 unsafe impl<T: Send> Sync for SharedSlice<'_, T> {}
 
 impl<'a, T> SharedSlice<'a, T> {

@@ -27,6 +27,9 @@ pub trait Registers: Copy + Send + Sync {
     /// The byte of a row that stands for 0: 128 if [`Registers::dot`] takes unsigned rows, else 0.
     const ZERO: u8;
 
+    /// Whether the bytes of columns that [`Registers::dot`] takes are signs and magnitudes, not signed integers.
+    const MAGNITUDES: bool = false;
+
     /// The rows of a full tile.
     const ROWS: usize;
 
@@ -40,12 +43,17 @@ pub trait Registers: Copy + Send + Sync {
     /// [`Registers::dot`] of this column with any row lacks.
     #[inline(always)]
     fn column(bytes: &mut [u8]) -> i32 {
-        let mut sum = 0;
+        let mut lacking = 0;
         for byte in bytes {
             *byte ^= Self::ZERO;
-            sum += i32::from(byte.cast_signed());
+            let number = byte.cast_signed();
+            lacking -= i32::from(Self::ZERO) * i32::from(number);
+            if Self::MAGNITUDES {
+                *byte = *byte & 128 | number.unsigned_abs();
+                lacking -= i32::from(number.min(0));
+            }
         }
-        -i32::from(Self::ZERO) * sum
+        lacking
     }
 
     /// Adds to each lane of `sums` the products of the four bytes of `row` and `columns`, except what [`Registers::column`]

@@ -103,6 +103,7 @@ impl<const VNNI: bool> Avx2<VNNI> {
 impl<const VNNI: bool> Registers for Avx2<VNNI> {
     type Simd = V3;
     const ZERO: u8 = if VNNI { 128 } else { 0 };
+    const MAGNITUDES: bool = !VNNI;
     const ROWS: usize = if VNNI { 6 } else { 4 };
 
     #[inline(always)]
@@ -129,22 +130,6 @@ impl<const VNNI: bool> Registers for Avx2<VNNI> {
                 false => without_vnni(Avx2(self.0), work),
             }
         }
-    }
-
-    #[inline(always)]
-    fn column(bytes: &mut [u8]) -> i32 {
-        let mut sum = 0;
-        for byte in bytes {
-            let number = byte.cast_signed();
-            if VNNI {
-                *byte ^= Self::ZERO;
-                sum -= i32::from(Self::ZERO) * i32::from(byte.cast_signed());
-            } else {
-                *byte = *byte & 128 | number.unsigned_abs();
-                sum -= i32::from(number.min(0));
-            }
-        }
-        sum
     }
 
     #[inline(always)]
