@@ -190,7 +190,12 @@ exports.fromMessages = async function fromMessages(messages, options = {}) {
 	const source = new Source("messages", { data: messages });
 	const reading = new Reading([source], Object.assign(given, { errors: undefined, unreadCalls }));
 	try {
-		for await (const item of reading.items()) return given.provenance ? item : item.trace;
+		for await (const item of reading.items()) {
+			// The conversation is going on, while the time of a log is a function of its content.
+			if (item.provenance.createdAtFrom === "none")
+				item.trace.metadata.created_at = new Date().toISOString();
+			return given.provenance ? item : item.trace;
+		}
 	} catch (error) {
 		if (error?.code !== "UNKNOWN_FORMAT") throw error;
 	}

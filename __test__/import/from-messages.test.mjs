@@ -89,12 +89,28 @@ for (const [name, messages] of Object.entries(dialects)) {
 
 test("fromMessages gives the same trace for the same messages", async () => {
 	const { OpenAI } = dialects;
-	const [one, same] = await Promise.all([1, 2].map(() => fromMessages(OpenAI, { success: true })));
+	const options = { success: true, createdAt: "2026-01-01" };
+	const [one, same] = await Promise.all([1, 2].map(() => fromMessages(OpenAI, options)));
 	assert.deepEqual(same, one);
 	const failed = await fromMessages(OpenAI, { success: false });
 	assert.equal(failed.id, one.id);
 	const other = await fromMessages(OpenAI.slice(0, -1), { success: true });
 	assert.notEqual(other.id, one.id);
+});
+
+test("fromMessages dates a conversation without a time to the present", async () => {
+	const before = new Date().toISOString();
+	const { trace, provenance } = await fromMessages(conversation("one"), {
+		success: true,
+		provenance: true,
+	});
+	const { created_at } = trace.metadata;
+	assert.ok(before <= created_at && created_at <= new Date().toISOString(), created_at);
+	assert.equal(provenance.createdAtFrom, "none");
+
+	const dated = conversation("one").map((message) => ({ ...message, createdAt: "2026-01-02" }));
+	const { metadata } = await fromMessages(dated, { success: true });
+	assert.equal(metadata.created_at, "2026-01-02T00:00:00.000Z");
 });
 
 test("fromMessages reads the messages before it returns", async () => {
@@ -138,7 +154,7 @@ test("fromMessages refuses values that are not messages", async () => {
 
 test("fromMessages returns what it skipped with the trace", async () => {
 	const messages = [{ role: "system", content: "Be brief." }, ...conversation("one")];
-	const options = { success: true };
+	const options = { success: true, createdAt: "2026-01-01" };
 	const { trace, provenance } = await fromMessages(messages, { ...options, provenance: true });
 	assert.deepEqual(trace, await fromMessages(messages, { ...options, provenance: false }));
 	assert.deepEqual(provenance.skipped, { system: 1 });

@@ -151,7 +151,7 @@ const FIRST_TURN = [
 	["mastra/generate"],
 ];
 
-const success = true;
+const given = { success: true, createdAt: "2026-01-01" };
 
 /** The score of a trace, measured against one other trace. */
 async function scoreOf(trace, other) {
@@ -167,12 +167,12 @@ test("one run gives the same trace in every framework", { skip }, async () => {
 		for (const path of paths) {
 			const form = `${name}/${basename(path, "-trip.json")}`;
 			if (!forms.includes(form)) continue;
-			const [{ trace, provenance }, ...others] = await all(importTraces(path, { success }));
+			const [{ trace, provenance }, ...others] = await all(importTraces(path, given));
 			assert.deepEqual(others, [], form);
 			found[form] = trace;
 			if (provenance.format === "otel") continue;
 			const messages = JSON.parse(readFileSync(path, "utf8"));
-			assert.deepEqual(await fromMessages(messages, { success }), trace, form);
+			assert.deepEqual(await fromMessages(messages, given), trace, form);
 		}
 	assert.deepEqual(Object.keys(found).sort(), forms.sort());
 
@@ -192,7 +192,7 @@ test("one run gives the same trace in every framework", { skip }, async () => {
 	for (const form of SAME_TEXTS.flat()) assert.deepEqual(shape(form), expected, form);
 	for (const form of FIRST_TURN.flat()) assert.deepEqual(shape(form), expected.slice(0, -2), form);
 
-	const other = await fromMessages(conversation("Is it warmer in Rome?"), { success });
+	const other = await fromMessages(conversation("Is it warmer in Rome?"), given);
 	const ids = new Set();
 	for (const [first, ...forms] of [...SAME_TEXTS, ...FIRST_TURN]) {
 		const { metadata, ...same } = found[first];

@@ -24,8 +24,8 @@ test("importTraces has defaults for what a log does not say", async () => {
 			task_domain: "general",
 			success: true,
 			quality_score: 0,
-			visibility: "network",
-			privacy_level: "aggregated",
+			visibility: "private",
+			privacy_level: "private",
 			framework: "messages",
 		},
 		task: { objective: "one" },
@@ -53,7 +53,7 @@ test("importTraces takes options for what a log does not say", async () => {
 		domain: "cooking",
 		createdAt: "2026-01-02T03:04:05+01:00",
 		visibility: "org",
-		privacyLevel: "private",
+		privacyLevel: "aggregated",
 	});
 	assert.equal(trace.task.objective, "another");
 	assert.equal(trace.steps.length, 2);
@@ -63,7 +63,7 @@ test("importTraces takes options for what a log does not say", async () => {
 		success: false,
 		quality_score: 0,
 		visibility: "org",
-		privacy_level: "private",
+		privacy_level: "aggregated",
 		framework: "messages",
 	});
 	assert.equal(trace.outcome.confidence, 0.2);

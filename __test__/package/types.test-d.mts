@@ -38,6 +38,7 @@ import {
 	type FromMessagesOptions,
 	fromMessages,
 	ImportError,
+	type ImportedItem,
 	type ImportedTrace,
 	type ImportFailure,
 	type ImportOptions,
@@ -67,7 +68,7 @@ declare function expectType<T>(): <U>(
 interface SdkMetadata {
 	created_at: string;
 	agent_id?: string;
-	session_id?: string;
+	framework?: string;
 	task_domain: string;
 	success: boolean;
 	quality_score: number;
@@ -82,7 +83,6 @@ interface SdkStep {
 	tool?: { name: string; mcp_server?: string };
 	input?: Record<string, unknown>;
 	output_summary?: string;
-	metadata?: Record<string, unknown>;
 	latency_ms?: number;
 }
 interface SdkTrace {
@@ -92,16 +92,15 @@ interface SdkTrace {
 	metadata: SdkMetadata;
 	task: {
 		objective: string;
-		domain?: string;
-		context?: Record<string, unknown>;
+		input_schema?: Record<string, unknown>;
 	};
 	steps: SdkStep[];
 	outcome: {
 		result_summary: string;
 		confidence: number;
-		external_validation?: unknown;
 	};
 }
+type KnowledgeUnit = SdkTrace | { "@type": "ToolCallPattern" } | { "@type": "ExpertSOP" };
 
 declare const sdkTrace: SdkTrace;
 expectType<Promise<number>>()(evaluateValue(sdkTrace));
@@ -405,13 +404,13 @@ const oneOfEach: ImportSource[] = [
 	{ name: "messages", data: chatMessages },
 	{ name: "object", data: { messages: chatMessages } },
 ];
-for (const source of oneOfEach) expectType<TraceImport<ImportedTrace>>()(importTraces(source));
-expectType<TraceImport<ImportedTrace>>()(importTraces(oneOfEach));
-expectType<TraceImport<ImportedTrace>>()(importTraces(chatMessages, { errors: "reject", signal }));
+for (const source of oneOfEach) expectType<TraceImport<ImportedItem>>()(importTraces(source));
+expectType<TraceImport<ImportedItem>>()(importTraces(oneOfEach));
+expectType<TraceImport<ImportedItem>>()(importTraces(chatMessages, { errors: "reject", signal }));
 const rejecting = importTraces("session.jsonl", { assumeSuccess: "skip" });
 async () => {
 	for await (const { trace, provenance } of rejecting) {
-		expectType<ReasoningTrace>()(trace);
+		expectType<ImportedTrace>()(trace);
 		expectType<Provenance>()(provenance);
 		expectType<LogFormat>()(provenance.format);
 		expectType<number | undefined>()(provenance.source.line);
@@ -428,7 +427,7 @@ const collecting = importTraces("session.jsonl", { errors: "collect" });
 expectType<TraceImport>()(collecting);
 async () => {
 	for await (const item of collecting) {
-		expectType<ImportedTrace | ImportFailure>()(item);
+		expectType<ImportedItem | ImportFailure>()(item);
 		// @ts-expect-error it may be a failure
 		item.trace.task;
 		if (item.error) {
@@ -436,7 +435,7 @@ async () => {
 			expectType<string>()(item.error.source);
 			expectType<number | undefined>()(item.error.line);
 			expectType<string | undefined>()(item.error.path);
-		} else expectType<ReasoningTrace>()(item.trace);
+		} else expectType<ImportedTrace>()(item.trace);
 	}
 };
 new ImportError("", { source: "", line: 1 }) satisfies ScoringError;
@@ -465,13 +464,17 @@ importTraces(["session.jsonl", 5]);
 importTraces();
 const messagesOptions: FromMessagesOptions = { success: true };
 messagesOptions satisfies ImportOptions;
-expectType<Promise<ReasoningTrace>>()(fromMessages(chatMessages));
+expectType<Promise<ImportedTrace>>()(fromMessages(chatMessages));
+async () => {
+	const unit: KnowledgeUnit = await fromMessages(chatMessages);
+	for await (const { trace } of importTraces("session.jsonl")) trace satisfies typeof unit;
+};
 fromMessages(chatMessages, messagesOptions);
 fromMessages([], { ...messagesOptions, signal });
 // @ts-expect-error no messages
 fromMessages("Hello");
-expectType<Promise<ReasoningTrace>>()(fromMessages([], { errors: "collect", confidence: 0.4 }));
-expectType<Promise<ImportedTrace>>()(fromMessages([], { ...messagesOptions, provenance: true }));
+expectType<Promise<ImportedTrace>>()(fromMessages([], { errors: "collect", confidence: 0.4 }));
+expectType<Promise<ImportedItem>>()(fromMessages([], { ...messagesOptions, provenance: true }));
 // @ts-expect-error of importTraces only
 fromMessages([], { format: "messages" });
 

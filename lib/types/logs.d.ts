@@ -3,7 +3,7 @@ import type { CallOptions } from "./calls.js";
 import type { ImportError } from "./errors.js";
 import type { ScoreReport } from "./report.js";
 import type { Scorer } from "./scorer.js";
-import type { ReasoningTrace } from "./trace.js";
+import type { StepType } from "./trace.js";
 
 export { ImportError } from "./errors.js";
 
@@ -87,14 +87,15 @@ export interface FromMessagesOptions extends CallOptions {
 	/** `metadata.task_domain`. Default: that of the format, such as `"code"`, or `"general"`. */
 	domain?: string | undefined;
 	/**
-	 * `metadata.created_at` of a run without a time: an ISO 8601 time. Default:
-	 * `"1970-01-01T00:00:00.000Z"`.
+	 * `metadata.created_at` of a run without a time: an ISO 8601 time. Default: the present time with
+	 * {@link fromMessages}, `"1970-01-01T00:00:00.000Z"` with {@link importTraces}, which depends on nothing
+	 * but the log.
 	 */
 	createdAt?: string | undefined;
-	/** `metadata.visibility`. Default: `"network"`. */
-	visibility?: "private" | "org" | "network" | undefined;
-	/** `metadata.privacy_level`. Default: `"aggregated"`. */
-	privacyLevel?: "aggregated" | "federated" | "private" | undefined;
+	/** `metadata.visibility`: who may see the trace. Default: `"private"`, because logs are not redacted. */
+	visibility?: ImportedTrace["metadata"]["visibility"] | undefined;
+	/** `metadata.privacy_level`: what may be passed on. Default: `"private"`. */
+	privacyLevel?: ImportedTrace["metadata"]["privacy_level"] | undefined;
 	/**
 	 * How to handle tool calls of unknown types. `"reject"` (default): the error `"UNKNOWN_RECORDS"`, which
 	 * names the types. `"collect"`: a trace without these calls; `provenance.skipped` counts them.
@@ -133,16 +134,58 @@ export interface Provenance {
 	successFrom: "label" | "status" | "assumed" | "option" | "own";
 	/** A confidence in the log, the option `confidence`, the probabilities of tokens, or 0.8 and 0.2. */
 	confidenceFrom: "explicit" | "option" | "logprobs" | "default" | "own";
-	/** The log, the option `createdAt`, or neither. */
+	/** The log, the option `createdAt`, or neither: the default of that option. */
 	createdAtFrom: "source" | "option" | "none";
 	domainFrom: "option" | "format" | "default" | "own";
 	/** The number of skipped parts of the run, by reason. */
 	skipped: Record<string, number>;
 }
 
-/** A trace, and where it comes from. */
+/** One step of an imported trace. */
+export interface ImportedStep {
+	/** The place of the step, from 0. */
+	step_id: number;
+	type: StepType;
+	/** The text; absent in a call. */
+	content?: string;
+	/** The tool of a call. */
+	tool?: { name: string };
+	/** The input of a call. */
+	input?: Record<string, unknown>;
+}
+
+/**
+ * An imported trace, with all fields of the protocol's `ReasoningTrace`, so that it is a `KnowledgeUnit` of
+ * the SDK. Traces that a log of the format `"reasoning-trace"` contains are not changed, and have the
+ * fields that the log has.
+ */
 export interface ImportedTrace {
-	trace: ReasoningTrace;
+	"@context": "https://openknowledgepulse.org/schema/v1";
+	"@type": "ReasoningTrace";
+	id: string;
+	metadata: {
+		/** An ISO 8601 time in UTC. */
+		created_at: string;
+		task_domain: string;
+		success: boolean;
+		/** Always 0: the protocol's place for a score, which an import does not compute. */
+		quality_score: number;
+		visibility: "private" | "org" | "network";
+		privacy_level: "aggregated" | "federated" | "private";
+		framework: LogFormat;
+	};
+	task: { objective: string };
+	steps: ImportedStep[];
+	outcome: {
+		result_summary: string;
+		/** In [0, 1]. */
+		confidence: number;
+	};
+}
+
+/** An imported trace, and where it comes from. */
+export interface ImportedItem {
+	trace: ImportedTrace;
 	provenance: Provenance;
 	error?: undefined;
 }
@@ -177,7 +220,7 @@ export interface ImportReport {
  * The traces of an import. Reading starts with the first `next()` and reads no more than the next item
  * needs. Leaving the loop closes files and streams.
  */
-export interface TraceImport<Item = ImportedTrace | ImportFailure>
+export interface TraceImport<Item = ImportedItem | ImportFailure>
 	extends AsyncIterableIterator<Item> {
 	return(value?: unknown): Promise<IteratorResult<Item>>;
 	/**
@@ -205,7 +248,7 @@ export interface TraceImport<Item = ImportedTrace | ImportFailure>
 export function importTraces(
 	sources: ImportSource | readonly ImportSource[],
 	options?: ImportOptions & { errors?: "reject" | undefined },
-): TraceImport<ImportedTrace>;
+): TraceImport<ImportedItem>;
 export function importTraces(
 	sources: ImportSource | readonly ImportSource[],
 	options: ImportOptions,
@@ -316,8 +359,8 @@ export const evaluateLogs: Scorer["evaluateLogs"];
 export function fromMessages(
 	messages: readonly object[],
 	options?: FromMessagesOptions & { provenance?: false | undefined },
-): Promise<ReasoningTrace>;
+): Promise<ImportedTrace>;
 export function fromMessages(
 	messages: readonly object[],
 	options: FromMessagesOptions & { provenance: true },
-): Promise<ImportedTrace>;
+): Promise<ImportedItem>;

@@ -13,9 +13,9 @@ pub struct Options {
     pub domain: Option<String>,
     /// `metadata.created_at` of runs without a time, in UTC. Default: 1970-01-01T00:00:00.000Z.
     pub created_at: Option<String>,
-    /// `metadata.visibility`. Default: `network`.
+    /// `metadata.visibility`. Default: `private`, because logs are not redacted.
     pub visibility: Option<String>,
-    /// `metadata.privacy_level`. Default: `aggregated`.
+    /// `metadata.privacy_level`. Default: `private`.
     pub privacy_level: Option<String>,
     /// The objective. Default: that of the log.
     pub objective: Option<String>,
