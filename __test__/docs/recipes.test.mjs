@@ -16,17 +16,35 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { clear, similar } from "@knowledgepulse/scoring";
+import { fromMessages } from "@knowledgepulse/scoring/logs";
 import { readUIMessageStream, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
 import { traces } from "../../examples/traces.mjs";
 import { calls, modelOf, says } from "../support/ai-sdk.mjs";
 import { conversation } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
+import { named } from "../support/stores.mjs";
+import { compile } from "../support/typescript.mjs";
 import { furnish, noShell, programIn, read } from "./furnish.mjs";
 
 const folder = temporaryFolder({ after });
 furnish(folder);
 writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+
+/** Of frameworks that only the install matrix installs; it compiles and runs them. */
+const FOREIGN = ["langchain.ts", "mastra.ts"];
+
+const { noEmit, ...STRICT } = JSON.parse(read("__test__/tsconfig.json")).compilerOptions;
+const recipes = join(folder, "examples/recipes");
+const problems = compile(recipes, { ...STRICT, skipLibCheck: true }, FOREIGN);
+
+const recipe = (name) => import(pathToFileURL(join(recipes, `${name}.js`)));
+
+test("the recipes compile in strict mode", () => {
+	assert.equal(problems, "");
+});
 
 /** Runs a recipe; returns the lines that it prints. */
 async function linesOf(command, args, env) {
@@ -51,26 +69,29 @@ async function stub() {
 	return { requests, url: `http://127.0.0.1:${server.address().port}` };
 }
 
-test("keep-memory.mjs compares with the traces of the process before", async () => {
-	assert.match((await node("keep-memory.mjs"))[0], /^empty-cache/);
-	assert.match((await node("keep-memory.mjs"))[0], /^cache kp:trace:demo-/);
+test("keep-memory.ts compares with the traces of the process before", async () => {
+	assert.match((await node("keep-memory.js"))[0], /^empty-cache/);
+	assert.match((await node("keep-memory.js"))[0], /^cache kp:trace:/);
 });
 
-test("tenants.mjs gives a tenant's second trace another score than the first of another", async () => {
-	const [acme, globex, again] = (await node("tenants.mjs")).map((line) => line.split(" ")[1]);
+test("tenants.ts gives a tenant's second trace another score than the first of another", async () => {
+	const { score } = await recipe("tenants");
+	const [acme, globex, again] = await Promise.all(
+		["acme", "globex", "acme"].map((tenant) => score(tenant, traces[0])),
+	);
 	assert.equal(acme, globex);
 	assert.notEqual(acme, again);
 });
 
-test("serverless.mjs answers with a score", async () => {
-	const { handler } = await import("../../examples/recipes/serverless.mjs");
+test("serverless.ts answers with a score", async () => {
+	const { handler } = await recipe("serverless");
 	const { statusCode, body } = await handler({ body: JSON.stringify(traces[0]) });
 	assert.equal(statusCode, 200);
 	assert.equal(JSON.parse(body).novelty, "empty-cache");
 });
 
-test("ai-sdk.mjs scores a run when it ends, and a conversation of useChat", async () => {
-	const { scoreChat, scoring } = await import("../../examples/recipes/ai-sdk.mjs");
+test("ai-sdk.ts scores a run when it ends, and a conversation of useChat", async () => {
+	const { scoreChat, scoring } = await recipe("ai-sdk");
 	const scored = [];
 	const keep = (event) => scored.push(event);
 	subscribe("knowledgepulse.scoring.score", keep);
@@ -104,6 +125,95 @@ test("ai-sdk.mjs scores a run when it ends, and a conversation of useChat", asyn
 	}
 });
 
+test("share.ts contributes what is accepted, and keeps in memory what was contributed", async () => {
+	const { gate } = await recipe("share");
+	const results = { good: "0.9", poor: "0.1", refused: "0.9", broken: "" };
+	const offered = [];
+	const errors = [];
+	let isOver;
+	const over = new Promise((resolve) => {
+		isOver = resolve;
+	});
+	const note = (list) => (item) => {
+		list.push(item);
+		// The last two of four: a rejected trace leaves no note.
+		if (offered.length === 2 && errors.length === 2) isOver();
+	};
+	const run = gate(async (name) => results[name], {
+		threshold: 0.4,
+		clean: (text) => text,
+		traceOf: (result, name) => ({
+			...named(name, `${name} task`),
+			outcome: { confidence: result && Number(result) },
+		}),
+		contribute: async ({ id }) => {
+			note(offered)(id);
+			if (id === "refused") throw new Error("no room");
+		},
+		onError: ({ message }) => note(errors)(message),
+	});
+	await clear();
+	for (const [name, result] of Object.entries(results)) assert.equal(await run(name), result);
+	await over;
+	assert.deepEqual(offered, ["good", "refused"]);
+	assert.deepEqual(errors.sort(), [
+		"no room",
+		'outcome.confidence: expected a finite number in [0, 1], got ""',
+	]);
+	const known = (await similar("task")).map(({ id }) => id);
+	assert.deepEqual(known, ["good"]);
+});
+
+test("share.ts cleans every text, and says who may see the trace", async () => {
+	const { gate } = await recipe("share");
+	const input = { key: "secret", nested: ["a secret"] };
+	const messages = [
+		{ role: "user", content: "Keep the secret" },
+		{ role: "assistant", content: [{ type: "tool_use", id: "1", name: "vault", input }] },
+		{ role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "secret kept" }] },
+	];
+	const trace = await new Promise((resolve, reject) => {
+		const options = { threshold: 0, traceOf: (result) => fromMessages(result, { success: true }) };
+		const clean = (text) => text.replaceAll("secret", "-");
+		gate(async () => messages, { ...options, clean, contribute: resolve, onError: reject })();
+	});
+	assert.doesNotMatch(JSON.stringify(trace), /secret/);
+	assert.deepEqual(trace.steps, [
+		{
+			step_id: 0,
+			type: "tool_call",
+			tool: { name: "vault" },
+			input: { key: "-", nested: ["a -"] },
+		},
+		{ step_id: 1, type: "observation", content: "- kept" },
+	]);
+	const { visibility, privacy_level } = trace.metadata;
+	assert.deepEqual([visibility, privacy_level], ["network", "aggregated"]);
+});
+
+test("registry.ts answers with a score of its own", async () => {
+	process.env.NOVELTY_DB = join(folder, "registry.db");
+	const { default: app } = await recipe("registry");
+	const send = async (body) => {
+		const method = "POST";
+		const response = await app.request("/v1/knowledge", { method, body: JSON.stringify(body) });
+		return [response.status, await response.json()];
+	};
+	const [trace] = traces;
+	const claimed = { ...trace, metadata: { ...trace.metadata, quality_score: 1 } };
+	const [status, { id, quality_score }] = await send(claimed);
+	assert.deepEqual([status, id], [201, trace.id]);
+	assert.ok(quality_score >= 0.6 && quality_score < 1, quality_score);
+	const [again, refusal] = await send({ ...claimed, id: "kp:trace:again" });
+	assert.equal(again, 422);
+	assert.ok(refusal.quality_score < quality_score);
+	const invalid = await send({ ...trace, steps: 5 });
+	assert.deepEqual(invalid, [400, { error: "steps: expected an array, got 5" }]);
+	const large = "a".repeat(2 ** 20 + 1);
+	assert.equal((await app.request("/v1/knowledge", { method: "POST", body: large })).status, 413);
+	assert.equal((await app.request("/v1/knowledge", { method: "POST", body: "{" })).status, 400);
+});
+
 test("score.py prints a line for each trace that has steps", { skip: noShell }, async () => {
 	const lines = await linesOf("python3", ["examples/recipes/score.py", "runs.jsonl"]);
 	assert.equal(lines.length, traces.filter(({ steps }) => steps.length > 0).length);
@@ -120,7 +230,7 @@ test("ci.yml runs commands that work", { skip: noShell }, async () => {
 
 const exchange = conversation("Which boats are in the harbour?", "Two ferries.");
 
-test("langfuse.mjs writes a score to each trace of an export", async () => {
+test("langfuse.ts writes a score to each trace of an export", async () => {
 	const [input, output] = exchange;
 	const run = (id) => ({
 		id,
@@ -132,7 +242,7 @@ test("langfuse.mjs writes a score to each trace of an export", async () => {
 	writeFileSync(join(folder, "export.json"), JSON.stringify([run("one"), run("two")]));
 	const { requests, url } = await stub();
 	const env = { LANGFUSE_HOST: url, LANGFUSE_PUBLIC_KEY: "pk", LANGFUSE_SECRET_KEY: "sk" };
-	await node("langfuse.mjs", ["export.json"], env);
+	await node("langfuse.js", ["export.json"], env);
 	assert.deepEqual(
 		requests.map(({ url, authorization, body }) => [url, authorization, body.traceId]),
 		["one", "two"].map((id) => ["/api/public/scores", `Basic ${btoa("pk:sk")}`, id]),
@@ -140,7 +250,7 @@ test("langfuse.mjs writes a score to each trace of an export", async () => {
 	for (const { body } of requests) assert.ok(body.value >= 0 && body.value <= 1);
 });
 
-test("phoenix.mjs annotates each trace", async () => {
+test("phoenix.ts annotates each trace", async () => {
 	const [input, output] = exchange.map((message) => JSON.stringify([message]));
 	const attributes = Object.entries({
 		"gen_ai.operation.name": "chat",
@@ -153,7 +263,7 @@ test("phoenix.mjs annotates each trace", async () => {
 	const spans = { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] };
 	writeFileSync(join(folder, "spans.jsonl"), JSON.stringify(spans));
 	const { requests, url } = await stub();
-	await node("phoenix.mjs", ["spans.jsonl"], { PHOENIX_HOST: url, PHOENIX_API_KEY: "key" });
+	await node("phoenix.js", ["spans.jsonl"], { PHOENIX_HOST: url, PHOENIX_API_KEY: "key" });
 	assert.equal(requests.length, 1);
 	assert.equal(requests[0].url, "/v1/trace_annotations?sync=true");
 	const [{ trace_id, result }] = requests[0].body.data;

@@ -7,9 +7,7 @@ import { fileURLToPath } from "node:url";
 import * as scoring from "@knowledgepulse/scoring";
 import * as calibration from "@knowledgepulse/scoring/calibrate";
 import * as logs from "@knowledgepulse/scoring/logs";
-import { gate } from "../../examples/recipes/share.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-import { named } from "../support/stores.mjs";
 import { trace } from "../support/traces.mjs";
 import { compileModules, examplesIn } from "../support/typescript.mjs";
 
@@ -62,43 +60,6 @@ test("examples/what-scores-say.mjs prints the distribution and the AUC of each d
 	const stdout = printed("what-scores-say.mjs", file);
 	assert.match(stdout, /^\d+ runs, \d+ of which succeeded$/m);
 	assert.equal(stdout.match(/^AUC of .*: \d\.\d\d/gm).length, 6);
-});
-
-test("examples/recipes/share.mjs contributes what is accepted, and keeps in memory what was contributed", async () => {
-	const results = { good: "0.9", poor: "0.1", refused: "0.9", broken: "" };
-	const offered = [];
-	const errors = [];
-	let isOver;
-	const over = new Promise((resolve) => {
-		isOver = resolve;
-	});
-	const note = (list) => (item) => {
-		list.push(item);
-		// The last two of four: a rejected trace leaves no note.
-		if (offered.length === 2 && errors.length === 2) isOver();
-	};
-	const run = gate(async (name) => results[name], {
-		threshold: 0.4,
-		traceOf: (result, name) => ({
-			...named(name, `${name} task`),
-			outcome: { confidence: result && Number(result) },
-		}),
-		contribute: async ({ id }) => {
-			note(offered)(id);
-			if (id === "refused") throw new Error("no room");
-		},
-		onError: ({ message }) => note(errors)(message),
-	});
-	await scoring.clear();
-	for (const [name, result] of Object.entries(results)) assert.equal(await run(name), result);
-	await over;
-	assert.deepEqual(offered, ["good", "refused"]);
-	assert.deepEqual(errors.sort(), [
-		"no room",
-		'outcome.confidence: expected a finite number in [0, 1], got ""',
-	]);
-	const known = (await scoring.similar("task")).map(({ id }) => id);
-	assert.deepEqual(known, ["good"]);
 });
 
 test("a trace of KPCapture scores at most 0.681, whatever its domain and its novelty", async () => {

@@ -9,9 +9,9 @@ const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const typescript = join(packages, "typescript");
 
 /** Compiles the modules in a folder in strict mode; returns the errors, "" if there is none. */
-export function compile(folder, options) {
+export function compile(folder, options, exclude = []) {
 	const compilerOptions = { module: "nodenext", target: "es2022", strict: true, ...options };
-	const config = { compilerOptions, include: ["*.mts"] };
+	const config = { compilerOptions, include: ["*.mts", "*.ts"], exclude };
 	writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
 	const { bin } = JSON.parse(readFileSync(join(typescript, "package.json")));
 	const command = [join(typescript, bin.tsc), "-p", folder];

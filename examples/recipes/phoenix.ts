@@ -1,7 +1,7 @@
 /**
  * Writes the scores of OpenTelemetry traces back to Phoenix, as annotations:
  *
- *     PHOENIX_HOST=… PHOENIX_API_KEY=… node phoenix.mjs spans.jsonl
+ *     PHOENIX_HOST=… PHOENIX_API_KEY=… node phoenix.ts spans.jsonl
  */
 import { explainValue } from "@knowledgepulse/scoring";
 import { importTraces } from "@knowledgepulse/scoring/logs";
@@ -14,7 +14,9 @@ for await (const { trace, provenance } of importTraces(process.argv.slice(2), {
 })) {
 	const { score, profile } = await explainValue(trace);
 	const result = { score, explanation: `weights for ${profile}` };
-	data.push({ trace_id: provenance.key, name: "value", annotator_kind: "CODE", result });
+	// Of an agent within a trace, the key is `trace:span`.
+	const trace_id = provenance.key?.split(":")[0];
+	data.push({ trace_id, name: "value", annotator_kind: "CODE", result });
 }
 const response = await fetch(new URL("/v1/trace_annotations?sync=true", PHOENIX_HOST), {
 	method: "POST",

@@ -1,7 +1,7 @@
 /**
  * Writes the scores of traces that were exported from Langfuse back to it:
  *
- *     LANGFUSE_HOST=… LANGFUSE_PUBLIC_KEY=… LANGFUSE_SECRET_KEY=… node langfuse.mjs export.json
+ *     LANGFUSE_HOST=… LANGFUSE_PUBLIC_KEY=… LANGFUSE_SECRET_KEY=… node langfuse.ts export.json
  */
 import { evaluateValue } from "@knowledgepulse/scoring";
 import { importTraces } from "@knowledgepulse/scoring/logs";

@@ -6,23 +6,25 @@
  */
 import { evaluateValue } from "@knowledgepulse/scoring";
 import { importTraces } from "@knowledgepulse/scoring/logs";
-import { BaseTracer } from "@langchain/core/tracers/base";
+import { BaseTracer, type Run } from "@langchain/core/tracers/base";
 
 export class ScoringTracer extends BaseTracer {
-	name = "scoring";
-	#record;
+	override name = "scoring";
+	#record: (run: Run, score: number) => void;
 
 	/** `record` is called with each run and its score. */
-	constructor(record) {
+	constructor(record: (run: Run, score: number) => void) {
 		super();
 		this.#record = record;
 	}
 
 	/** Called with each root run, which contains its child runs. */
-	async persistRun(run) {
+	protected override async persistRun(run: Run): Promise<void> {
 		const source = { name: run.name, data: run };
-		const options = { format: "langsmith", assumeSuccess: true };
-		for await (const { trace } of importTraces(source, options))
+		for await (const { trace } of importTraces(source, {
+			format: "langsmith",
+			assumeSuccess: true,
+		}))
 			this.#record(run, await evaluateValue(trace));
 	}
 }

@@ -12,6 +12,6 @@ export const value = createScorer({
 	description: "How much a run adds to what is known",
 	type: "agent",
 }).generateScore(async ({ run: { input, output } }) => {
-	const messages = [...input.inputMessages, ...output];
+	const messages = [...(input?.inputMessages ?? []), ...output];
 	return evaluateValue(await fromMessages(messages, { assumeSuccess: true }));
 });

@@ -1,8 +1,12 @@
-/** Keeps the memory across restarts, so that novelty also compares with traces of earlier processes. */
+/**
+ * Keeps the memory across restarts, so that novelty also compares with traces of earlier processes:
+ *
+ *     node keep-memory.ts novelty.kpcache runs.jsonl
+ */
 import { Scorer } from "@knowledgepulse/scoring";
-import { traces } from "../traces.mjs";
+import { importTraces } from "@knowledgepulse/scoring/logs";
 
-const file = process.argv[2] ?? "novelty.kpcache";
+const [file = "novelty.kpcache", runs = "runs.jsonl"] = process.argv.slice(2);
 
 // Empty if there is no such file.
 const scorer = await Scorer.open(file);
@@ -11,7 +15,7 @@ process.once("SIGTERM", async () => {
 	process.exit();
 });
 
-for (const trace of traces.slice(0, 3)) {
+for await (const { trace } of importTraces(runs, { assumeSuccess: true })) {
 	const { novelty } = await scorer.explainValue(trace);
 	console.log(novelty.source, novelty.nearest);
 }

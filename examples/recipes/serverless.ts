@@ -8,7 +8,7 @@ import { Scorer } from "@knowledgepulse/scoring";
 const scorer = new Scorer({ budgetMs: 500, threads: 1 });
 await scorer.warmup();
 
-export async function handler({ body }) {
+export async function handler({ body }: { body: string }) {
 	const { score, novelty } = await scorer.explainValue(JSON.parse(body));
 	return { statusCode: 200, body: JSON.stringify({ score, novelty: novelty.source }) };
 }
