@@ -12,17 +12,22 @@ from pathlib import Path
 from blake3 import blake3
 
 import graph
+import vocabulary
 import weights
 
 LICENSE_FILE = Path(__file__).resolve().parent / "LICENSE"
 GRAPH_NAME = "exact.onnx"
 DATA_NAME = "model.bin"
 TOKENIZER_NAME = "tokenizer.json"
-NAMES = (GRAPH_NAME, DATA_NAME, TOKENIZER_NAME)
+VOCABULARY_NAME = "vocabulary.bin"
+NAMES = (GRAPH_NAME, DATA_NAME, VOCABULARY_NAME)
 
 
-def manifest(out):
-    """What the loader needs to know, with the size and digest of every file it reads."""
+def manifest(out, tokenizer):
+    """What the loader needs to know, with the size and digest of every file it reads.
+
+    The digest of the published tokenizer is part of the model's fingerprint.
+    """
     pins = weights.model_pins()
     files = []
     for name in NAMES:
@@ -31,12 +36,13 @@ def manifest(out):
         digest = blake3(content).hexdigest()
         files.append({"name": name, "bytes": len(content), "blake3": digest})
     return {
-        "format": 2,
+        "format": 3,
         "name": pins["name"],
         "revision": pins["revision"],
         "dimensions": weights.WIDTH,
         "maxTokens": weights.POSITIONS,
         "license": pins["license"],
+        "tokenizer": blake3(tokenizer).hexdigest(),
         "files": files,
     }
 
@@ -49,9 +55,10 @@ def build(source, out):
     out.mkdir(parents=True, exist_ok=True)
     (out / GRAPH_NAME).write_bytes(model.SerializeToString(deterministic=True))
     (out / DATA_NAME).write_bytes(made.store.data)
-    shutil.copyfile(source / TOKENIZER_NAME, out / TOKENIZER_NAME)
+    tokenizer = (source / TOKENIZER_NAME).read_bytes()
+    (out / VOCABULARY_NAME).write_bytes(vocabulary.packed(tokenizer))
     shutil.copyfile(LICENSE_FILE, out / "LICENSE")
-    text = json.dumps(manifest(out), indent=2) + "\n"
+    text = json.dumps(manifest(out, tokenizer), indent=2) + "\n"
     (out / "manifest.json").write_bytes(text.encode("utf-8"))
 
 

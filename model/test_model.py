@@ -22,6 +22,7 @@ import operators
 import plain
 import reference
 import storage
+import vocabulary
 import weights
 
 SOURCE = os.environ.get("KNOWLEDGEPULSE_WEIGHTS")
@@ -91,6 +92,28 @@ class ModelTest(unittest.TestCase):
         for name in sorted(path.name for path in self.out.iterdir()):
             self.assertEqual((self.out / name).read_bytes(), (second / name).read_bytes(), name)
 
+    def test_vocabulary_has_each_word_where_its_hash_says(self):
+        tokenizer = (Path(SOURCE) / "tokenizer.json").read_bytes()
+        ids = json.loads(tokenizer)["model"]["vocab"]
+        file = (self.out / build.VOCABULARY_NAME).read_bytes()
+        count, longest = np.frombuffer(file, "<u4", 2)
+        starts = np.frombuffer(file, "<u4", count + 1, 8)
+        slots = np.frombuffer(file, "<u2", vocabulary.SLOTS, 8 + starts.nbytes)
+        text = file[8 + starts.nbytes + slots.nbytes :]
+        self.assertEqual(count, len(ids))
+        self.assertEqual(longest, max(len(word.encode()) for word in ids))
+        for word, number in ids.items():
+            self.assertEqual(text[starts[number] : starts[number + 1]].decode(), word)
+            slot = vocabulary.hash_of(word.encode())
+            while slots[slot] != number:
+                self.assertNotEqual(slots[slot], vocabulary.FREE, word)
+                slot = (slot + 1) % vocabulary.SLOTS
+
+    def test_vocabulary_has_ids_without_gaps(self):
+        for ids in ({"a": 0, "b": 2}, {"a": 1}, {"a": 0, "b": 0}):
+            with self.assertRaisesRegex(ValueError, "ids without gaps"):
+                vocabulary.packed(json.dumps({"model": {"vocab": ids}}).encode())
+
     def test_manifest_describes_the_files(self):
         manifest = json.loads((self.out / "manifest.json").read_text(encoding="utf-8"))
         names = [entry["name"] for entry in manifest["files"]]
@@ -99,7 +122,7 @@ class ModelTest(unittest.TestCase):
             content = (self.out / entry["name"]).read_bytes()
             self.assertEqual(entry["bytes"], len(content))
             self.assertEqual(entry["blake3"], blake3(content).hexdigest())
-        self.assertEqual(manifest["format"], 2)
+        self.assertEqual(manifest["format"], 3)
         self.assertEqual(manifest["dimensions"], 384)
         self.assertEqual(manifest["maxTokens"], 512)
         self.assertEqual(manifest["revision"], "1110a243fdf4706b3f48f1d95db1a4f5529b4d41")

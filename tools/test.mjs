@@ -109,9 +109,10 @@ async function javaScriptTests(others) {
 checkTools();
 const ready = Promise.all([prepareModel(), prepareAddon()]);
 // Rust compiles while packages are installed and the other tests run.
-const others = ready.then(() => Promise.all([rustTests(), modelTests()]));
+const models = ready.then(prepareTestModels);
+const others = models.then(() => Promise.all([rustTests(), modelTests()]));
 if (tests.length > 0) {
-	await Promise.all([ready.then(prepareTestModels), compileTypes(), findBrowser()]);
+	await Promise.all([models, compileTypes(), findBrowser()]);
 	await javaScriptTests(others);
 }
 await others;

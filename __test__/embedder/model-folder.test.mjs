@@ -77,12 +77,12 @@ describe("a damaged model folder", () => {
 
 	/** Settings, a file that they read, and how it is damaged. */
 	const rows = [
-		...["model.bin", "tokenizer.json"].map((name) => [{}, name, all]),
+		...["model.bin", "vocabulary.bin"].map((name) => [{}, name, all]),
 		[{}, "manifest.json", ["missing", "empty", "a folder", "cut at 0.5", "text"]],
 		[{}, "exact.onnx", ["missing", "cut at 0.5", "one other bit"]],
 		...[NATIVE, FAST].flatMap((options) => [
 			[options, "model.bin", all],
-			[options, "tokenizer.json", some],
+			[options, "vocabulary.bin", some],
 			[options, "manifest.json", ["missing", "text"]],
 		]),
 	];
@@ -154,8 +154,8 @@ describe("a damaged model folder", () => {
 
 	test("evaluateValue scores without the embedder with a tokenizer of another kind", async (t) => {
 		const model = modelCopy(temporaryFolder(t));
-		replaceVouched(model, "tokenizer.json", Buffer.from('{"model":{"vocab":{"a":0}}}'));
-		await assertWorksWithout({ model }, literally(join(model, "tokenizer.json")));
+		replaceVouched(model, "vocabulary.bin", Buffer.from("words"));
+		await assertWorksWithout({ model }, literally(join(model, "vocabulary.bin")));
 	});
 
 	test("evaluateValue scores without the embedder with a graph that ONNX Runtime cannot read", async (t) => {

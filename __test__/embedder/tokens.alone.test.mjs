@@ -145,11 +145,11 @@ function assertSameTokens(texts, tokenizer, folder) {
 
 /** Returns the token ids of each text by the built-in tokenizer, or by that of a folder. */
 function engineTokens(texts, folder) {
-	const builtIn = `npm/${platformName()}/model/tokenizer.json`;
-	const tokenizer = folder ? [`${folder}/tokenizer.json`, "--own"] : [builtIn];
+	const builtIn = `npm/${platformName()}/model/vocabulary.bin`;
+	const tokenizer = folder ? `${folder}/tokenizer.json` : builtIn;
 	// As `cargo test` builds it, so that nothing is compiled again.
 	const command = "run --quiet --profile test --example tokenize --".split(" ");
-	const { stdout, status, error } = spawnSync("cargo", [...command, ...tokenizer], {
+	const { stdout, status, error } = spawnSync("cargo", [...command, tokenizer], {
 		cwd: root,
 		// A lone surrogate cannot be written as JSON for Rust; both sides drop U+FFFD.
 		input: texts.map((text) => JSON.stringify(text.toWellFormed())).join("\n"),

@@ -21,8 +21,8 @@ const AWKWARD: [&str; 32] = [
 
 /// The tokenizer of the built model.
 static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| {
-    let json = fs::read(package_folder().join("model/tokenizer.json")).expect("a tokenizer.json");
-    Tokenizer::from_json(&json, MAX_TOKENS).expect("a tokenizer")
+    let file = fs::read(package_folder().join("model/vocabulary.bin")).expect("vocabulary.bin");
+    Tokenizer::built_in(&file).expect("a tokenizer")
 });
 
 /// A text in pieces, out of the fuzzer's bytes.

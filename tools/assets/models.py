@@ -22,7 +22,7 @@ BUILDER = ROOT / "model"
 FILES = (
     "exact.onnx",
     "model.bin",
-    "tokenizer.json",
+    "vocabulary.bin",
     "manifest.json",
     "LICENSE",
 )

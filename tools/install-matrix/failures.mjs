@@ -152,7 +152,7 @@ const damages = [
 	["weights cut in half", "model/model.bin", halve],
 	["one bit of the weights changed", "model/model.bin", flipByte],
 	["graph cut in half", "model/exact.onnx", halve],
-	["tokenizer overwritten", "model/tokenizer.json", overwrite],
+	["tokenizer overwritten", "model/vocabulary.bin", overwrite],
 ];
 
 async function scoreDamaged(workspace, name, file, damage) {

@@ -1,7 +1,7 @@
-//! Prints the token ids of texts: JSON strings, one a line, on standard input. Windows have 512 tokens. With
-//! `--own`, the tokenizer is that of another model than the built-in one.
+//! Prints the token ids of texts: JSON strings, one a line, on standard input. Windows have 512 tokens. The tokenizer is
+//! the vocabulary of the built-in model, or the `tokenizer.json` of another one.
 //!
-//! `cargo run -p knowledgepulse-embedder --example tokenize -- npm/linux-x64-gnu/model/tokenizer.json < texts`
+//! `cargo run -p knowledgepulse-embedder --example tokenize -- npm/linux-x64-gnu/model/vocabulary.bin < texts`
 
 use std::{
     env,
@@ -16,12 +16,12 @@ use knowledgepulse_workers::CancelToken;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let (path, is_built_in) = match &arguments[..] {
-        [path] => (path, true),
-        [path, own] if own == "--own" => (path, false),
-        _ => return Err("usage: tokenize TOKENIZER_JSON [--own] < TEXTS".into()),
+    let [path] = &arguments[..] else { return Err("usage: tokenize FILE < TEXTS".into()) };
+    let (file, is_built_in) = (fs::read(path)?, path.ends_with(".bin"));
+    let tokenizer = match is_built_in {
+        true => Tokenizer::built_in(&file)?,
+        false => Tokenizer::from_json(&file, MAX_TOKENS)?,
     };
-    let tokenizer = Tokenizer::from_json(&fs::read(path)?, MAX_TOKENS)?;
     for line in stdin().lines() {
         let mut text: String = serde_json::from_str(&line?)?;
         if is_built_in {

@@ -5,10 +5,10 @@ use std::{path::PathBuf, sync::Arc};
 use knowledgepulse_workers::fault;
 
 use crate::{
-    BackendKind, BuiltInFiles, EmbedError, MAX_TOKENS, ModelSettings, Precision, Result, Tokenizer,
+    BackendKind, BuiltInFiles, EmbedError, ModelSettings, Precision, Result, Tokenizer,
     backend::{Backend, NativeModel, OnnxModel, library},
     custom::{CustomFolder, CustomGraph},
-    model::{CONFIG, MANIFEST, TOKENIZER},
+    model::{CONFIG, MANIFEST, VOCABULARY},
 };
 
 /// A loaded backend, and the reason if the native one replaces ONNX Runtime.
@@ -69,9 +69,8 @@ impl ModelFolder {
         match self {
             Self::BuiltIn(files) => {
                 fault::point("tokenizer");
-                let (path, json) = files.read_verified(TOKENIZER)?;
-                Tokenizer::from_json(&json, MAX_TOKENS)
-                    .map_err(|what| EmbedError::file(&path, what))
+                let (path, file) = files.read_verified(VOCABULARY)?;
+                Tokenizer::built_in(&file).map_err(|what| EmbedError::file(&path, what))
             }
             Self::Custom(folder) => folder.read_tokenizer(&settings.folder()),
         }

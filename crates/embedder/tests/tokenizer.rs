@@ -3,14 +3,19 @@
 use std::{fmt::Write, fs, sync::LazyLock};
 
 use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Tokenizer};
-use knowledgepulse_test_support::package_folder;
+use knowledgepulse_test_support::{package_folder, published_tokenizer};
 use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
 
 /// The tokenizer of the model that was built for this machine.
 static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| {
-    let json = fs::read(package_folder().join("model/tokenizer.json")).expect("tokenizer.json");
-    Tokenizer::from_json(&json, MAX_TOKENS).expect("a tokenizer")
+    let file = fs::read(package_folder().join("model/vocabulary.bin")).expect("vocabulary.bin");
+    Tokenizer::built_in(&file).expect("a tokenizer")
+});
+
+/// The published tokenizer, by the crate `tokenizers`.
+static REFERENCE: LazyLock<Tokenizer> = LazyLock::new(|| {
+    Tokenizer::from_json(&published_tokenizer(), MAX_TOKENS).expect("a tokenizer")
 });
 
 /// The windows of a text, and whether it is cut.
@@ -21,6 +26,11 @@ fn encode(text: &str, long_text: LongText) -> (Vec<Vec<i64>>, bool) {
 /// The ids of the window of a text.
 fn ids(text: &str) -> Vec<i64> {
     encode(text, LongText::Window).0.remove(0)
+}
+
+/// The ids of the window of a text by the published tokenizer.
+fn reference(text: &str) -> Vec<i64> {
+    REFERENCE.encode(text, LongText::Window, &CancelToken::default()).expect("tokens").0.remove(0)
 }
 
 /// Writes the pieces of a text to a buffer and returns what it keeps.
@@ -148,8 +158,43 @@ fn awkward() -> impl Strategy<Value = String> {
         .prop_map(|(pieces, times)| pieces.concat().repeat(times))
 }
 
+#[test]
+fn built_in_refuses_other_layouts() {
+    let file = fs::read(package_folder().join("model/vocabulary.bin")).expect("vocabulary.bin");
+    for len in (0..file.len()).step_by(file.len() / 100).chain([file.len() - 1]) {
+        assert!(Tokenizer::built_in(&file[..len]).is_err(), "{len} bytes");
+    }
+    for (at, byte) in [(0, 0), (3, 255), (11, 255), (130_000, 255), (file.len() / 2, 255)] {
+        let mut changed = file.clone();
+        changed[at] ^= byte | 1;
+        // Some changes only make other words of it.
+        if let Ok(tokenizer) = Tokenizer::built_in(&changed) {
+            let text = "some words, zzz";
+            let _ = tokenizer.encode(text, LongText::Window, &CancelToken::default());
+        }
+    }
+}
+
+#[test]
+fn built_in_gives_each_word_of_the_vocabulary_the_published_tokens() {
+    let json: serde_json::Value = serde_json::from_slice(&published_tokenizer()).expect("JSON");
+    let words = json["model"]["vocab"].as_object().expect("a vocabulary");
+    assert_eq!(words.len(), 30_522);
+    for word in words.keys() {
+        let piece = word.trim_start_matches('#');
+        for text in [word.clone(), format!("{piece}{piece}"), format!("un{piece}ing {piece}s")] {
+            assert_eq!(ids(&text), reference(&text), "{text}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn built_in_gives_the_tokens_of_the_published_tokenizer(text in awkward()) {
+        prop_assert_eq!(ids(&text), reference(&text));
+    }
 
     #[test]
     fn text_buffer_keeps_all_tokens_of_the_window(text in awkward()) {

@@ -31,6 +31,17 @@ pub fn package_folder() -> PathBuf {
         .expect("run `npm run build` once: this test needs the model")
 }
 
+/// The published `tokenizer.json` of the built-in model.
+///
+/// # Panics
+///
+/// The plain export has not been made.
+pub fn published_tokenizer() -> Vec<u8> {
+    let export = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmark/.model/Xenova");
+    fs::read(export.join("all-MiniLM-L6-v2/tokenizer.json"))
+        .expect("run `npm run build` once: this test needs the plain export")
+}
+
 /// The factor of repetitions: `KP_TRUST`, or 1.
 fn factor() -> usize {
     env::var("KP_TRUST").map_or(1, |text| text.parse().expect("KP_TRUST is a whole number"))

@@ -13,11 +13,11 @@ use crate::{EMBEDDING_LEN, EmbedError, MAX_TOKENS, Result};
 
 pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const WEIGHTS: &str = "model.bin";
-pub(crate) const TOKENIZER: &str = "tokenizer.json";
+pub(crate) const VOCABULARY: &str = "vocabulary.bin";
 /// The file beside the shipped library with its entry, as in the manifest.
 const LIBRARY_ENTRY: &str = "onnxruntime.json";
 /// The version of the layout that is read.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,6 +26,8 @@ struct Manifest {
     name: String,
     dimensions: usize,
     max_tokens: usize,
+    /// The digest of the published tokenizer, from which the vocabulary is made.
+    tokenizer: String,
     files: Vec<Entry>,
 }
 
@@ -68,8 +70,8 @@ impl BuiltInFiles {
     /// Returns the fingerprint. The graph is not part of it, because all backends and precisions compute the same
     /// model.
     pub fn fingerprint(&self) -> Result<String> {
-        let Manifest { name, dimensions, max_tokens, .. } = &self.manifest;
-        let (weights, tokenizer) = (&self.entry(WEIGHTS)?.blake3, &self.entry(TOKENIZER)?.blake3);
+        let Manifest { name, dimensions, max_tokens, tokenizer, .. } = &self.manifest;
+        let weights = &self.entry(WEIGHTS)?.blake3;
         let mut hasher = Hasher::new();
         for part in [name, &dimensions.to_string(), &max_tokens.to_string(), weights, tokenizer] {
             // With the length, different parts never give the same bytes.

@@ -12,10 +12,11 @@ use std::{
 use knowledgepulse_workers::available_cores;
 
 use crate::Pooling;
-pub(crate) use files::{MANIFEST, TOKENIZER, hash_file};
+pub(crate) use files::{MANIFEST, VOCABULARY, hash_file};
 
-/// A file that only custom models have.
+/// Files that only custom models have.
 pub(crate) const CONFIG: &str = "config.json";
+pub(crate) const TOKENIZER: &str = "tokenizer.json";
 
 /// The arithmetic of the model. Both use the same weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

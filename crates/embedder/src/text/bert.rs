@@ -22,6 +22,12 @@ pub struct Normalizer {
     lowercase: bool,
 }
 
+impl Normalizer {
+    /// That of the built-in model.
+    pub const UNCASED: Self =
+        Self { clean_text: true, handle_chinese_chars: true, strip_accents: None, lowercase: true };
+}
+
 /// A token that is recognised in the text before normalisation.
 #[derive(Deserialize)]
 pub struct AddedToken {

@@ -4,6 +4,7 @@ mod bert;
 mod char_roles;
 mod text_buffer;
 mod tokenizer;
+mod vocabulary;
 
 pub use text_buffer::TextBuffer;
 pub use tokenizer::Tokenizer;

@@ -11,8 +11,9 @@ use tokenizers::{
 use super::{
     LongText, beginning,
     bert::{AddedToken, Bert, Normalizer},
+    vocabulary::Vocabulary,
 };
-use crate::{EmbedError, Result};
+use crate::{EmbedError, MAX_TOKENS, Result};
 
 /// The length of the first part that is tokenised, in bytes per requested token.
 const BYTES_PER_TOKEN: usize = 8;
@@ -20,10 +21,21 @@ const BYTES_PER_TOKEN: usize = 8;
 /// The number of tokens before a cut that may differ from those of the whole text.
 const UNSETTLED_TOKENS: usize = 64;
 
-/// The tokenizer of a model: WordPiece, Unigram or BPE.
+/// What splits texts into tokens.
+enum Model {
+    /// WordPiece over the words of the built-in model.
+    BuiltIn(Vocabulary),
+    /// WordPiece, Unigram or BPE of a `tokenizer.json`.
+    Pipeline(PipelineTokenizer),
+}
+
+/// The special tokens of the built-in model.
+const SPECIAL: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
+
+/// The tokenizer of a model.
 pub struct Tokenizer {
-    pipeline: PipelineTokenizer,
-    /// Runs before the pipeline for BERT, because transformers.js normalises its text differently.
+    model: Model,
+    /// Runs before the model for BERT, because transformers.js normalises its text differently.
     bert: Option<Bert>,
     /// The ids before each text, such as that of `[CLS]`.
     before: Vec<i64>,
@@ -37,6 +49,27 @@ pub struct Tokenizer {
 }
 
 impl Tokenizer {
+    /// Reads the bytes of the vocabulary of the built-in model.
+    ///
+    /// # Errors
+    ///
+    /// The file has another layout, or lacks a special token; a message says so.
+    pub fn built_in(file: &[u8]) -> Result<Self, String> {
+        let vocabulary = Vocabulary::read(file).ok_or("not a vocabulary")?;
+        let id = |token: &str| vocabulary.id(token).ok_or_else(|| format!("it has no {token}"));
+        let added = |token: &str| Ok(AddedToken { id: id(token)?, content: token.into() });
+        let added = SPECIAL.into_iter().map(added).collect::<Result<_, String>>()?;
+        Ok(Self {
+            bert: Some(Bert::new(Normalizer::UNCASED, added)),
+            before: vec![id("[CLS]")?],
+            after: vec![id("[SEP]")?],
+            unknown: Some(id("[UNK]")?),
+            largest_id: vocabulary.largest_id(),
+            max_tokens: MAX_TOKENS,
+            model: Model::BuiltIn(vocabulary),
+        })
+    }
+
     /// Reads the bytes of a `tokenizer.json`, for windows of at most `max_tokens`.
     ///
     /// # Errors
@@ -85,7 +118,15 @@ impl Tokenizer {
         // The vocabulary takes megabytes.
         drop(file);
         let pipeline = from_json(&canonical).map_err(|error| error.to_string())?;
-        Ok(Self { pipeline, bert, before, after, unknown, largest_id, max_tokens })
+        Ok(Self {
+            model: Model::Pipeline(pipeline),
+            bert,
+            before,
+            after,
+            unknown,
+            largest_id,
+            max_tokens,
+        })
     }
 
     /// Returns the ids of a text, special ones included, in windows that do not overlap, and whether the text has more.
@@ -172,12 +213,22 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the ids of a whole text by the pipeline.
+    /// Returns the ids of a whole text by the model.
     fn ids(&self, text: &str) -> Result<Vec<i64>> {
+        let pipeline = match &self.model {
+            Model::Pipeline(pipeline) => pipeline,
+            Model::BuiltIn(vocabulary) => {
+                let (mut ids, unknown) = (Vec::new(), self.unknown.unwrap_or_default());
+                for word in text.split_whitespace() {
+                    vocabulary.split(word, unknown, &mut ids);
+                }
+                return Ok(ids);
+            }
+        };
         let (padding, truncation) = (Override::Off, Override::Off);
         let options = EncodeOptions { padding, truncation, ..EncodeOptions::no_specials() };
         let mut tokens = Vec::new();
-        self.pipeline
+        pipeline
             .encode_into(text, &options, &mut tokens)
             .map_err(|error| EmbedError::Model(format!("its tokenizer: {error}")))?;
         Ok(tokens.iter().map(|token| i64::from(token.id())).collect())

@@ -10,8 +10,9 @@ fn fingerprint(change: impl FnOnce(&mut Value)) -> Result<String> {
     let entry =
         |name: &str, digit: &str| json!({ "name": name, "bytes": 1, "blake3": digit.repeat(64) });
     let mut manifest = json!({
-        "format": 2, "name": "a model", "dimensions": 384, "maxTokens": 512,
-        "files": [entry("model.bin", "1"), entry("tokenizer.json", "2"), entry("exact.onnx", "3")],
+        "format": 3, "name": "a model", "dimensions": 384, "maxTokens": 512,
+        "tokenizer": "2".repeat(64),
+        "files": [entry("model.bin", "1"), entry("exact.onnx", "3"), entry("vocabulary.bin", "4")],
     });
     change(&mut manifest);
     let folder = tempfile::tempdir().unwrap();
@@ -28,18 +29,21 @@ fn fingerprint_depends_on_name_weights_and_tokenizer() {
     let others: [(&str, Change); 4] = [
         ("name", |manifest| manifest["name"] = json!("another model")),
         ("weights", |manifest| manifest["files"][0]["blake3"] = json!("4".repeat(64))),
-        ("tokenizer", |manifest| manifest["files"][1]["blake3"] = json!("4".repeat(64))),
+        ("tokenizer", |manifest| manifest["tokenizer"] = json!("4".repeat(64))),
         ("exchange", |manifest| {
             let digest = manifest["files"][0]["blake3"].take();
-            manifest["files"][0]["blake3"] = manifest["files"][1]["blake3"].take();
-            manifest["files"][1]["blake3"] = digest;
+            manifest["files"][0]["blake3"] = manifest["tokenizer"].take();
+            manifest["tokenizer"] = digest;
         }),
     ];
     for (what, change) in others {
         assert_ne!(fingerprint(change).unwrap(), original, "{what}");
     }
-    let same: [(&str, Change); 3] = [
-        ("graph", |manifest| manifest["files"][2]["blake3"] = json!("4".repeat(64))),
+    let same: [(&str, Change); 4] = [
+        ("graph", |manifest| manifest["files"][1]["blake3"] = json!("4".repeat(64))),
+        ("layout of the vocabulary", |manifest| {
+            manifest["files"][2]["blake3"] = json!("5".repeat(64));
+        }),
         ("order", |manifest| manifest["files"].as_array_mut().unwrap().reverse()),
         ("licence", |manifest| manifest["license"] = json!("MIT")),
     ];
@@ -50,11 +54,14 @@ fn fingerprint_depends_on_name_weights_and_tokenizer() {
 
 #[test]
 fn fingerprint_needs_weights_and_tokenizer() {
-    for (at, name) in [(0, "model.bin"), (1, "tokenizer.json")] {
-        let error = fingerprint(|manifest| {
-            manifest["files"].as_array_mut().unwrap().remove(at);
-        });
-        let error = error.expect_err(name).to_string();
-        assert!(error.ends_with(&format!("names no file {name}")), "{error}");
-    }
+    let error = fingerprint(|manifest| {
+        manifest["files"].as_array_mut().unwrap().remove(0);
+    });
+    let error = error.expect_err("no weights").to_string();
+    assert!(error.ends_with("names no file model.bin"), "{error}");
+    let error = fingerprint(|manifest| {
+        manifest.as_object_mut().unwrap().remove("tokenizer");
+    });
+    let error = error.expect_err("no tokenizer").to_string();
+    assert!(error.contains("missing field `tokenizer`"), "{error}");
 }
