@@ -13,8 +13,15 @@ for await (const { trace, provenance } of importTraces(process.argv.slice(2), {
 	assumeSuccess: true,
 })) {
 	const { score, profile } = await explainValue(trace);
-	const result = { score, explanation: `weights for ${profile}` };
-	data.push({ trace_id: provenance.key, name: "value", annotator_kind: "CODE", result });
+	// The key is the id of the trace, for an agent followed by that of its span.
+	const [trace_id] = provenance.key.split(":");
+	const annotation = {
+		trace_id,
+		identifier: provenance.key,
+		name: "value",
+		annotator_kind: "CODE",
+	};
+	data.push({ ...annotation, result: { score, explanation: `weights for ${profile}` } });
 }
 const response = await fetch(new URL("/v1/trace_annotations?sync=true", PHOENIX_HOST), {
 	method: "POST",
