@@ -1,4 +1,5 @@
 /** Collects spans until the local root above them has ended. */
+const { Buffer } = require("node:buffer");
 const { clearTimeout, setTimeout } = require("node:timers");
 
 /*
