@@ -75,26 +75,25 @@ exports.Collector = class Collector {
 
 	#begin(root) {
 		const { maxTraces } = this.#limits;
-		if (this.#open.size >= maxTraces) this.#evict(`because ${maxTraces} were open`);
+		if (this.#open.size >= maxTraces) {
+			const [idle] = this.#open;
+			if (hasRootEnded(idle)) this.#finish(idle);
+			else this.#drop(idle, `spans of idle traces, because ${maxTraces} were open`);
+		}
 		return { root, spans: new Map(), open: 0, bytes: 0 };
 	}
 
-	/** Adds to the size of a trace, and makes room. */
+	/** Adds to the size of a trace, and makes room by dropping traces; to finish one would free nothing yet. */
 	#count(trace, bytes) {
 		const { maxBytes } = this.#limits;
 		trace.bytes += bytes;
 		this.#bytes += bytes;
 		if (trace.bytes > maxBytes)
 			this.#drop(trace, `spans of traces with more than ${maxBytes} bytes`);
-		while (this.#bytes > maxBytes && this.#open.size > 0)
-			this.#evict(`because there were more than ${maxBytes} bytes`);
-	}
-
-	/** Ends the least recently active trace. */
-	#evict(reason) {
-		const [idle] = this.#open;
-		if (hasRootEnded(idle)) this.#finish(idle);
-		else this.#drop(idle, `spans of idle traces, ${reason}`);
+		while (this.#bytes > maxBytes && this.#open.size > 0) {
+			const [idle] = this.#open;
+			this.#drop(idle, `spans of idle traces, because there were more than ${maxBytes} bytes`);
+		}
 	}
 
 	/** Makes a trace the most recently active one. */
