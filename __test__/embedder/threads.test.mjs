@@ -5,8 +5,8 @@ import { availableParallelism } from "node:os";
 import { test } from "node:test";
 import { runs } from "../fixtures/runs.mjs";
 import { valueFrom } from "../support/child.mjs";
-import { files, firstOf } from "../support/recorded.mjs";
 import { assertSame, scoresOf } from "../support/scores.mjs";
+import { files, firstOf } from "../support/trace-files.mjs";
 
 /** The number of traces of a file that are scored. */
 const PREFIX = 3;

@@ -17,7 +17,7 @@ import {
 	sdkForms,
 	testForms,
 } from "./forms.mjs";
-import { cliInstallers, frameworks, installers, npmInstaller } from "./installers.mjs";
+import { cliInstallers, frameworks, installers, npmInstaller, telemetry } from "./installers.mjs";
 import { sdkInstallers } from "./sdk.mjs";
 import { runtimes } from "./tools.mjs";
 import { Workspace } from "./workspace.mjs";
@@ -86,7 +86,8 @@ matrix("the command line", cliInstallers, cliForms);
 matrix("module systems", [npmInstaller], moduleForms.slice(2));
 matrix("test runners", [npmInstaller], testForms);
 matrix("bundles, with the package external", [npmInstaller], bundleForms);
-for (const { name, installer, form } of frameworks) matrix(name, [installer], [form]);
+for (const { name, installer, form } of [...frameworks, ...telemetry])
+	matrix(name, [installer], [form]);
 
 describe("checks", () => {
 	for (const { name, check } of checks)
