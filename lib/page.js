@@ -8,6 +8,8 @@ const KINDS = ["add", "forget", "clear"];
 const WHOLE = "a safe integer, 0 or more";
 const POSITIVE = "a safe integer, 1 or more";
 
+const LONGEST_ID = 1024;
+
 const isWhole = (value, least) => Number.isSafeInteger(value) && value >= least;
 
 /** Fails for a value of the store. Its place is put together only then, since a page has many. */
@@ -43,6 +45,10 @@ function write(bytes, start) {
 	return end;
 }
 
+/** An id as of a trace. Bytes are counted only if there may be too many. */
+const isId = (id) =>
+	isString(id) && (3 * id.length <= LONGEST_ID || Buffer.byteLength(id) <= LONGEST_ID);
+
 /** Returns the JSON row of an entry, and its embedding. Reads each field once. */
 function readEntry(entry, index, calls) {
 	if (!isObject(entry)) fail(entry, `entries[${index}] of the store`, "an object");
@@ -52,7 +58,7 @@ function readEntry(entry, index, calls) {
 		fail(value, `entry ${seq} of the store: ${field}`, expected);
 	if (!isWhole(at, 0)) refuse(at, "at", WHOLE);
 	if (!isString(call) || !UUID.test(call)) refuse(call, "call", "a UUID");
-	if (id !== null && !isString(id)) refuse(id, "id", "a string or null");
+	if (id !== null && !isId(id)) refuse(id, "id", "a string of up to 1,024 bytes or null");
 	if (!KINDS.includes(kind)) refuse(kind, "kind", '"add", "forget" or "clear"');
 	if (kind === "forget" && id === null) refuse(id, "id", "a string");
 	const bytes = kind === "add" ? embedding : null;
