@@ -5,13 +5,14 @@ use std::{
     mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, PoisonError},
+    time::Instant,
 };
 
 use knowledgepulse_workers::{Threads, WORKERS};
 
 use crate::{
     cache::VectorCache,
-    clock::monotonic_clock,
+    clock::since,
     embed::CallEmbedder,
     error::{Error, Result},
     score::Score,
@@ -189,7 +190,7 @@ impl Scorer {
         threshold: f64,
         needs_score: bool,
     ) -> Result<([f64; 2], Option<bool>)> {
-        let since = monotonic_clock();
+        let submitted = Instant::now();
         if self.common.is_closed() {
             return Err(Error::closed());
         }
@@ -199,7 +200,7 @@ impl Scorer {
         }
         self.common.count(|statistics| {
             statistics.accepted += 1;
-            statistics.answered_after(monotonic_clock() - since);
+            statistics.answered_after(since(submitted));
         });
         Ok((bounds, Some(least >= threshold)))
     }

@@ -245,6 +245,6 @@ impl Mirror {
             ));
         }
         let age = self.cache.entries(self.at).next().map(|(oldest, _)| oldest.age);
-        Ok(self.at - age.unwrap_or_default())
+        Ok(self.at.saturating_sub(age.unwrap_or_default()))
     }
 }
