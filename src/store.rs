@@ -79,7 +79,7 @@ impl Scorer {
         in_background(&WORKERS, env, apply)
     }
 
-    /// Answers the requests that append nothing. `now` is the time in milliseconds.
+    /// Answers the requests that append nothing. `now` is the time in milliseconds since 1970.
     #[napi(catch_unwind)]
     pub fn finish_batch(&self, now: f64) -> Result<()> {
         self.shared_memory().map(|memory| memory.finish_batch(Duration::from_millis(now as u64)))

@@ -47,7 +47,7 @@ impl NaiveCache {
     ) -> Vec<(Nearest, Duration)> {
         self.expire(now);
         let similar = |known: &Known| {
-            let mut alone = self.alone(&known.vector);
+            let alone = self.alone(&known.vector);
             let found = alone.nearest(query, Duration::ZERO).expect("a query");
             let similarity = found.expect("one vector").similarity;
             (Nearest { similarity, id: known.id.clone() }, known.age)
@@ -116,7 +116,7 @@ impl NaiveCache {
 
     /// A vector of length 1: by definition up to rounding, then as in the engine.
     fn normalized(&self, vector: &[f32]) -> Vec<f32> {
-        let mut alone = self.alone(vector);
+        let alone = self.alone(vector);
         let found = alone.entries(Duration::ZERO).next().expect("one vector").1.to_vec();
         let norm = dot(vector, vector).sqrt();
         for (found, x) in found.iter().zip(vector) {

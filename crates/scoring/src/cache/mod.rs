@@ -44,7 +44,8 @@ impl Default for CacheOptions {
 
 /// Vectors to compare new ones with.
 ///
-/// Every method takes the present time, as the duration since some fixed moment. It must not run backwards.
+/// Every method takes the present time, as the duration since some fixed moment. Only methods that take `&mut self` drop
+/// expired vectors, so what a search says of its time has no effect on others.
 #[derive(Debug)]
 pub struct VectorCache {
     options: CacheOptions,
@@ -112,9 +113,8 @@ impl VectorCache {
     }
 
     /// Returns the number of vectors that have not expired.
-    pub fn len(&mut self, now: Duration) -> usize {
-        self.evict_expired(now);
-        self.added.len()
+    pub fn len(&self, now: Duration) -> usize {
+        self.added.len() - self.expired(now)
     }
 
     /// Adds a vector, and drops the oldest if the cache is full. Takes the same time at any size. Several vectors may
@@ -148,7 +148,7 @@ impl VectorCache {
     /// # Errors
     ///
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
-    pub fn nearest(&mut self, query: &[f32], now: Duration) -> Result<Option<Nearest>> {
+    pub fn nearest(&self, query: &[f32], now: Duration) -> Result<Option<Nearest>> {
         Ok(self.similar(query, NonZeroUsize::MIN, -1.0, now)?.pop().map(|(nearest, _)| nearest))
     }
 
@@ -159,20 +159,20 @@ impl VectorCache {
     ///
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
     pub fn similar(
-        &mut self,
+        &self,
         query: &[f32],
         k: NonZeroUsize,
         at_least: f64,
         now: Duration,
     ) -> Result<Vec<(Nearest, Duration)>> {
         let row = &self.normalized(query)?;
-        self.evict_expired(now);
+        let alive = self.alive(now);
         let mut best = Best::new(k.get(), at_least);
         if let Some(codes) = &self.codes {
             let value = |slot| dot_of(row, self.rows(slot..slot + 1));
-            codes.search(row, self.alive(), &mut best, value);
+            codes.search(row, alive, &mut best, value);
         } else {
-            for slots in self.alive() {
+            for slots in alive {
                 offer_dots(row, self.rows(slots.clone()), slots.start, &mut best);
             }
         }
@@ -187,9 +187,7 @@ impl VectorCache {
 
     /// Drops the vectors whose age is at least the time to live.
     pub fn evict_expired(&mut self, now: Duration) {
-        let Some(ttl) = self.options.ttl else { return };
-        let now = self.at(now);
-        while self.added.front().is_some_and(|(added, _)| now.saturating_sub(*added) >= ttl) {
+        for _ in 0..self.expired(now) {
             self.pop_oldest();
         }
     }
@@ -239,20 +237,18 @@ impl VectorCache {
     }
 
     /// Returns the unexpired vectors, the oldest first: of length 1, or all zero.
-    pub fn entries(&mut self, now: Duration) -> impl ExactSizeIterator<Item = (Entry, &[f32])> {
-        self.evict_expired(now);
-        let (cache, now) = (&*self, self.at(now));
-        cache.added.iter().enumerate().map(move |(i, (added, id))| {
-            let slot = (cache.start + i) % cache.slots;
+    pub fn entries(&self, now: Duration) -> impl ExactSizeIterator<Item = (Entry, &[f32])> {
+        let (expired, now) = (self.expired(now), self.at(now));
+        self.added.iter().enumerate().skip(expired).map(move |(i, (added, id))| {
+            let slot = (self.start + i) % self.slots;
             let entry = Entry { age: now.saturating_sub(*added), id: id.clone() };
-            (entry, &cache.rows(slot..slot + 1)[..cache.options.vector_len])
+            (entry, &self.rows(slot..slot + 1)[..self.options.vector_len])
         })
     }
 
     /// Returns the unexpired rows, the oldest first, in the two parts of the ring.
-    pub(crate) fn alive_rows(&mut self, now: Duration) -> [&[f32]; 2] {
-        self.evict_expired(now);
-        self.alive().map(|slots| self.rows(slots))
+    pub(crate) fn alive_rows(&self, now: Duration) -> [&[f32]; 2] {
+        self.alive(now).map(|slots| self.rows(slots))
     }
 
     /// Returns a cache with the `entries`, which continue to age from `now`, and their rows in `memory`. Similarities
@@ -294,11 +290,18 @@ impl VectorCache {
         now.saturating_add(self.shift)
     }
 
-    /// The slots of the vectors, in the two parts of the ring.
-    fn alive(&self) -> [Range<usize>; 2] {
-        let end = self.start + self.added.len();
-        let wrapped = end.saturating_sub(self.slots);
-        [self.start..end - wrapped, 0..wrapped]
+    /// The number of expired vectors, which are the oldest.
+    fn expired(&self, now: Duration) -> usize {
+        let Some(ttl) = self.options.ttl else { return 0 };
+        let now = self.at(now);
+        self.added.partition_point(|(added, _)| now.saturating_sub(*added) >= ttl)
+    }
+
+    /// The slots of the unexpired vectors, in the two parts of the ring.
+    fn alive(&self, now: Duration) -> [Range<usize>; 2] {
+        let (start, end) = (self.start + self.expired(now), self.start + self.added.len());
+        let [first, second] = [start, end].map(|at| at.min(self.slots));
+        [first..second, start - first..end - second]
     }
 
     /// The rows of some slots.

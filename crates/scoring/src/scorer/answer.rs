@@ -140,11 +140,11 @@ impl Call {
         self.owed().take()
     }
 
-    /// Does the part of the work that needs the cache, without adding the trace. `novelty` converts the nearest trace.
-    /// The present time is given both by the clock of the cache and since 1970.
+    /// Does the part of the work that reads the cache. `novelty` converts the nearest trace. The present time is given
+    /// both by the clock of the cache and since 1970.
     pub fn recall(
         &self,
-        cache: &mut VectorCache,
+        cache: &VectorCache,
         vector: &[f32],
         [now, since_1970]: [Duration; 2],
         novelty: impl FnOnce(Option<Nearest>) -> Novelty,
@@ -161,12 +161,7 @@ impl Call {
                 };
                 Outcome::Found(similar.into_iter().map(found).collect())
             }
-            Work::Forget(id) => Outcome::Removed(cache.remove(id, now)),
-            Work::Clear => {
-                let removed = cache.len(now);
-                cache.clear();
-                Outcome::Removed(removed)
-            }
+            Work::Forget(_) | Work::Clear => Outcome::Removed(0),
             Work::Remember(_) | Work::WarmUp | Work::Embed(_) => Outcome::Remembered,
         })
     }

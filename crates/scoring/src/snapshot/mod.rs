@@ -73,7 +73,7 @@ impl Contents {
     /// Copies the rows that are unexpired at `now`, and the bounds of the cache. `fingerprint` is that of the model;
     /// `position` is that in a store that the cache mirrors.
     pub fn of(
-        cache: &mut VectorCache,
+        cache: &VectorCache,
         fingerprint: &str,
         now: Duration,
         position: Option<Position>,

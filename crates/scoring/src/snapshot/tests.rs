@@ -27,12 +27,12 @@ fn small_cache() -> VectorCache {
     cache
 }
 
-fn encode(cache: &mut VectorCache, fingerprint: &str, now: Duration) -> Vec<u8> {
+fn encode(cache: &VectorCache, fingerprint: &str, now: Duration) -> Vec<u8> {
     Contents::of(cache, fingerprint, now, None).encode()
 }
 
 fn small() -> Vec<u8> {
-    encode(&mut small_cache(), MODEL, NOW)
+    encode(&small_cache(), MODEL, NOW)
 }
 
 #[test]
@@ -45,9 +45,9 @@ fn into_cache_loses_nothing() {
         (Entry { age: age(10), id: None }, &[0.0, 1.0]),
         (Entry { age: age(5), id: Some(Arc::from("é")) }, &[0.6, 0.8]),
     ];
-    let mut cache = snapshot.into_cache(options(3, 2), Duration::ZERO).unwrap();
+    let cache = snapshot.into_cache(options(3, 2), Duration::ZERO).unwrap();
     assert_eq!(cache.entries(Duration::ZERO).collect::<Vec<_>>(), expected);
-    assert_eq!(encode(&mut cache, MODEL, Duration::ZERO), bytes);
+    assert_eq!(encode(&cache, MODEL, Duration::ZERO), bytes);
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn encode_keeps_its_layout() {
 #[test]
 fn into_cache_keeps_an_empty_cache_empty() {
     let bounds = CacheOptions { ttl: None, ..options(usize::MAX, u32::MAX as usize) };
-    let mut cache = VectorCache::new(bounds);
-    let bytes = encode(&mut cache, "", NOW);
+    let cache = VectorCache::new(bounds);
+    let bytes = encode(&cache, "", NOW);
     let snapshot = decode(&bytes, "").unwrap();
     assert_eq!((snapshot.options(), &snapshot.header.entries), (bounds, &vec![]));
     assert_eq!(snapshot.into_cache(bounds, NOW).unwrap().len(NOW), 0);
@@ -94,7 +94,7 @@ fn into_cache_applies_other_bounds_at_once() {
         (ttl(5), 0),
         (CacheOptions { ttl: None, ..options(9, 2) }, 2),
     ] {
-        let mut cache = decode(&small(), MODEL).unwrap().into_cache(bounds, NOW).unwrap();
+        let cache = decode(&small(), MODEL).unwrap().into_cache(bounds, NOW).unwrap();
         assert_eq!((cache.len(NOW), cache.options()), (expected, bounds));
         // The newest is dropped last.
         let last = cache.entries(NOW).last().map(|(entry, _)| entry.id);

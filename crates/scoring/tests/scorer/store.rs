@@ -203,6 +203,50 @@ proptest! {
 }
 
 /// Compares an answer with what a naive cache says, which then has the change as well. Returns how many entries
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn finish_batch_changes_nothing_whatever_its_clock(
+        steps in prop::collection::vec((0..8usize, 0..4usize, any::<bool>(), 0..15_000u64), 1..60),
+    ) {
+        let cache = CacheOptions { ttl: Some(Duration::from_secs(30)), ..BOUNDS };
+        let options = ScorerOptions { cache, ..ScorerOptions::default() };
+        let scorers: [_; 8] = std::array::from_fn(|_| {
+            Scorer::with_store(options.clone(), true, None).expect("a scorer")
+        });
+        let (mut known, mut naive) = ([0; 8], NaiveCache::new(cache));
+        let mut store = Store { now: Duration::from_secs(3_600), ..Store::default() };
+        for (who, number, is_added, pause) in steps {
+            store.now += Duration::from_millis(pause);
+            let act = if is_added { Act::Score(number) } else { Act::Peek(number) };
+            let answers = submit(&scorers[who], &[act]);
+            let own = store.append(&whole_batch(&scorers[who], 1));
+            catch_up(&scorers[who], &mut known[who], &store, &own);
+            // From a minute behind to a minute ahead of the store.
+            let clock = store.now + Duration::from_secs(120) * who as u32 / 7 - Duration::from_secs(60);
+            memory(&scorers[who]).finish_batch(clock);
+            let (_, answer) = receive(&answers);
+            if is_added {
+                check(act, answer, store.entries.len() as u64 - 1, &mut naive, store.now);
+            }
+        }
+        let snapshots = std::array::from_fn::<_, 8, _>(|who| {
+            catch_up(&scorers[who], &mut known[who], &store, &[]);
+            memory(&scorers[who]).snapshot("fake")
+        });
+        prop_assert!(snapshots.iter().all(|snapshot| *snapshot == snapshots[0]));
+    }
+}
+
+/// Applies all pages after an entry.
+fn catch_up(scorer: &Scorer, known: &mut u64, store: &Store, own: &[Option<u64>]) {
+    for page in store.pages(*known, own, 64) {
+        *known = page.entries.last().map_or(*known, |last| last.seq);
+        memory(scorer).apply(page).expect("a page");
+    }
+}
+
 /// the call has appended after `seq`.
 fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Duration) -> u64 {
     let vector = |number| FakeEmbedder::vector(number);

@@ -55,9 +55,9 @@ impl Mirror {
     }
 
     /// Copies the vectors, with the place of the last entry.
-    pub fn snapshot(&mut self, fingerprint: &str) -> Contents {
+    pub fn snapshot(&self, fingerprint: &str) -> Contents {
         let position = self.position();
-        Contents::of(&mut self.cache, fingerprint, self.at, position)
+        Contents::of(&self.cache, fingerprint, self.at, position)
     }
 
     /// Continues from a snapshot if it was taken of a mirror with the same bounds.
@@ -95,7 +95,7 @@ impl Mirror {
     }
 
     /// Returns the number of vectors alive at the last entry.
-    pub fn len(&mut self) -> usize {
+    pub fn len(&self) -> usize {
         self.cache.len(self.at)
     }
 
@@ -217,7 +217,7 @@ impl Mirror {
     }
 
     /// Does the work of a call that adds nothing. Ages count from `now`, or from the last entry if that is later.
-    pub fn recall(&mut self, call: &Call, vector: &[f32], now: Duration) -> Result<Outcome> {
+    pub fn recall(&self, call: &Call, vector: &[f32], now: Duration) -> Result<Outcome> {
         let reason = "what the trace had to be compared with was forgotten meanwhile";
         if matches!(call.work, Work::Similar(_)) && !self.erased.is_empty() {
             return Err(Error::store(StoreFault::Unavailable, reason));
@@ -228,7 +228,7 @@ impl Mirror {
             }
             Novelty::NoStore(reason.into())
         };
-        call.recall(&mut self.cache, vector, [now.max(self.at); 2], novelty)
+        call.recall(&self.cache, vector, [now.max(self.at); 2], novelty)
     }
 
     /// Ends a page. Returns the time from which entries are still needed.
@@ -236,7 +236,7 @@ impl Mirror {
     /// # Errors
     ///
     /// `INVALID_STORE` if the store ends here and an erased vector was not forgotten.
-    pub fn end(&mut self, head: u64) -> Result<Duration> {
+    pub fn end(&self, head: u64) -> Result<Duration> {
         if self.seq >= head
             && let Some(id) = self.erased.iter().next()
         {

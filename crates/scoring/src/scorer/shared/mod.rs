@@ -255,8 +255,8 @@ impl SharedMemory {
         reader.conclude(|_| outcome);
     }
 
-    /// Answers the calls of the current batch that append nothing, once all entries of the store are applied. `now` is
-    /// the time by the clock of the store.
+    /// Answers the calls of the current batch that append nothing, once all entries of the store are applied. They see
+    /// the vectors that are unexpired `now`, by the clock of this machine, and change nothing.
     pub fn finish_batch(&self, now: Duration) {
         self.answer_readers(usize::MAX, now);
     }
