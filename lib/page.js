@@ -1,4 +1,5 @@
 /** Checks pages of a store, and packs them: reading each entry through Node-API would block for milliseconds. */
+const { Buffer } = require("node:buffer");
 const { isUint8Array } = require("node:util/types");
 const { ScoringError } = require("./errors.js");
 const { describe, isObject, isString } = require("./options.js");

@@ -7,7 +7,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    Error, Scorer as Engine, VectorCache,
+    Error, Id, Invalid, Scorer as Engine, VectorCache,
     cache::CacheOptions,
     scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
     snapshot::{self, Pieces},
@@ -293,7 +293,7 @@ impl Scorer {
             }
             CallKind::Remember => Work::Remember(input()?),
             CallKind::Embed => Work::Embed(text()?),
-            CallKind::Forget => Work::Forget(String::from_utf16_lossy(head).into()),
+            CallKind::Forget => Work::Forget(Id::new(String::from_utf16_lossy(head))),
             CallKind::Clear => Work::Clear,
             CallKind::WarmUp => Work::WarmUp,
         };

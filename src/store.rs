@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use knowledgepulse_scoring::{
-    Error, StoreFault,
+    Error, Id, StoreFault,
+    cache::CacheOptions,
     scorer::{Change, Page, Request, SharedMemory, StoredEntry},
     snapshot::Position,
 };
@@ -142,7 +143,7 @@ struct PackedPage {
 /// `seq`, time in milliseconds, call, kind, id, size of the vector in bytes, and index of the call in the current
 /// batch.
 #[derive(Deserialize)]
-struct PackedEntry(u64, u64, Box<str>, Kind, Option<Arc<str>>, Option<usize>, Option<usize>);
+struct PackedEntry(u64, u64, Box<str>, Kind, Option<Id>, Option<usize>, Option<usize>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -1,8 +1,11 @@
 //! A naive vector cache, and its comparison with a real one.
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, time::Duration};
 
-use knowledgepulse_scoring::cache::{CacheOptions, Entry, Nearest, VectorCache};
+use knowledgepulse_scoring::{
+    Id,
+    cache::{CacheOptions, Entry, Nearest, VectorCache},
+};
 
 /// A list of vectors, scanned for every query.
 #[derive(Debug, Clone)]
@@ -19,7 +22,7 @@ struct Known {
     /// The vector at length 1, as the cache must keep it.
     normalized: Vec<f32>,
     age: Duration,
-    id: Option<Arc<str>>,
+    id: Option<Id>,
 }
 
 impl NaiveCache {
@@ -29,7 +32,7 @@ impl NaiveCache {
     }
 
     /// Adds a vector.
-    pub fn add(&mut self, vector: &[f32], id: Option<Arc<str>>, now: Duration) {
+    pub fn add(&mut self, vector: &[f32], id: Option<Id>, now: Duration) {
         self.expire(now);
         let normalized = self.normalized(vector);
         self.known.push(Known { vector: vector.to_vec(), normalized, age: Duration::ZERO, id });
@@ -50,7 +53,7 @@ impl NaiveCache {
             let alone = self.alone(&known.vector);
             let found = alone.nearest(query, Duration::ZERO).expect("a query");
             let similarity = found.expect("one vector").similarity;
-            (Nearest { similarity, id: known.id.clone() }, known.age)
+            (Nearest { similarity, id: known.id.clone().map(Into::into) }, known.age)
         };
         let mut all: Vec<_> = self.known.iter().map(similar).collect();
         all.retain(|(nearest, _)| nearest.similarity >= at_least);
@@ -158,7 +161,7 @@ impl Lockstep {
     }
 
     pub fn add(&mut self, vector: &[f32], id: Option<&str>) {
-        let id = id.map(Arc::from);
+        let id = id.map(|id| Id::new(id).expect("a short id"));
         self.cache.add(vector, id.clone(), self.now).expect("a vector");
         self.naive.add(vector, id, self.now);
         self.peak = self.peak.max(self.naive.known.len());

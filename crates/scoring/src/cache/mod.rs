@@ -15,7 +15,10 @@ use memmap2::MmapMut;
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Invalid, Result, number};
+use crate::{
+    error::{Error, Invalid, Result, number},
+    id::Id,
+};
 use best::Best;
 use codes::{Codes, MOST_NUMBERS};
 use similarity::{dot_of, offer_dots};
@@ -59,7 +62,7 @@ pub struct VectorCache {
     codes: Option<Codes>,
     start: usize,
     /// When each vector was added, and its id; the oldest first.
-    added: VecDeque<(Duration, Option<Arc<str>>)>,
+    added: VecDeque<(Duration, Option<Id>)>,
     /// The bytes of all ids.
     id_bytes: usize,
     /// Added to every time, so that a restored vector can be older than the origin of the clock.
@@ -82,7 +85,7 @@ pub struct Entry {
     /// The time since its addition.
     pub age: Duration,
     /// Its id, if it has one.
-    pub id: Option<Arc<str>>,
+    pub id: Option<Id>,
 }
 
 impl VectorCache {
@@ -123,7 +126,7 @@ impl VectorCache {
     /// # Errors
     ///
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
-    pub fn add(&mut self, vector: &[f32], id: Option<Arc<str>>, now: Duration) -> Result<()> {
+    pub fn add(&mut self, vector: &[f32], id: Option<Id>, now: Duration) -> Result<()> {
         let row = self.normalized(vector)?;
         self.evict_expired(now);
         if self.added.len() == self.slots && !self.reserve(self.slots + 1) {
@@ -179,7 +182,7 @@ impl VectorCache {
         let now = self.at(now);
         let found = |(slot, dot)| {
             let (added, id) = &self.added[(slot + self.slots - self.start) % self.slots];
-            let nearest = Nearest { similarity: f64::from(dot), id: id.clone() };
+            let nearest = Nearest { similarity: f64::from(dot), id: id.clone().map(Into::into) };
             (nearest, now.saturating_sub(*added))
         };
         Ok(best.into_rows().map(found).collect())
@@ -197,7 +200,7 @@ impl VectorCache {
     pub fn memory(&self) -> usize {
         self.slots * self.row * size_of::<f32>()
             + self.codes.as_ref().map_or(0, Codes::memory)
-            + self.added.capacity() * size_of::<(Duration, Option<Arc<str>>)>()
+            + self.added.capacity() * size_of::<(Duration, Option<Id>)>()
             + self.id_bytes
     }
 
@@ -315,7 +318,7 @@ impl VectorCache {
     }
 
     /// Adds the time and the id of the newest vector.
-    fn record(&mut self, added: Duration, id: Option<Arc<str>>) {
+    fn record(&mut self, added: Duration, id: Option<Id>) {
         // Two threads may arrive in another order than they read the clock.
         let added = self.added.back().map_or(added, |(last, _)| added.max(*last));
         self.id_bytes += bytes_of(&id);
@@ -382,7 +385,7 @@ fn zeros(numbers: usize) -> Option<MmapMut> {
     MmapMut::map_anon(numbers.checked_mul(size_of::<f32>())?).ok()
 }
 
-fn bytes_of(id: &Option<Arc<str>>) -> usize {
+fn bytes_of(id: &Option<Id>) -> usize {
     id.as_ref().map_or(0, |id| id.len())
 }
 

@@ -17,6 +17,7 @@ use crate::{
     clock::since,
     embed::{CallEmbedder, Embedded},
     error::{Error, Result},
+    id::Id,
     novelty::Novelty,
     score::Score,
     scorer::{
@@ -41,8 +42,8 @@ pub enum Work {
     Remember(Input),
     /// Find the traces in the memory that are most similar to a text.
     Similar(Query),
-    /// Remove the traces with this id from the memory.
-    Forget(Arc<str>),
+    /// Remove the traces with this id from the memory. `None` for a string that is the id of no trace.
+    Forget(Option<Id>),
     /// Remove all traces from the memory.
     Clear,
     /// Embed a text.

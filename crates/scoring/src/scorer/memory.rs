@@ -115,7 +115,9 @@ impl OwnMemory {
             };
             let novelty = |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);
             let outcome = match &call.work {
-                Work::Forget(id) => Outcome::Removed(cache.remove(id, now)),
+                Work::Forget(id) => {
+                    Outcome::Removed(id.as_ref().map_or(0, |id| cache.remove(id, now)))
+                }
                 Work::Clear => {
                     let removed = cache.len(now);
                     cache.clear();

@@ -1,8 +1,7 @@
 //! Valid snapshots, and other bytes.
 
-use std::sync::Arc;
-
 use super::*;
+use crate::Id;
 
 const MODEL: &str = "a model";
 /// What the snapshots are named in errors.
@@ -23,7 +22,7 @@ fn decode(bytes: &[u8], fingerprint: &str) -> Result<Snapshot> {
 fn small_cache() -> VectorCache {
     let mut cache = VectorCache::new(options(3, 2));
     cache.add(&[0.0, 2.0], None, Duration::from_secs(90)).unwrap();
-    cache.add(&[3.0, 4.0], Some("é".into()), Duration::from_secs(95)).unwrap();
+    cache.add(&[3.0, 4.0], Id::new("é"), Duration::from_secs(95)).unwrap();
     cache
 }
 
@@ -43,7 +42,7 @@ fn into_cache_loses_nothing() {
     let age = Duration::from_secs;
     let expected: [(Entry, &[f32]); 2] = [
         (Entry { age: age(10), id: None }, &[0.0, 1.0]),
-        (Entry { age: age(5), id: Some(Arc::from("é")) }, &[0.6, 0.8]),
+        (Entry { age: age(5), id: Id::new("é") }, &[0.6, 0.8]),
     ];
     let cache = snapshot.into_cache(options(3, 2), Duration::ZERO).unwrap();
     assert_eq!(cache.entries(Duration::ZERO).collect::<Vec<_>>(), expected);

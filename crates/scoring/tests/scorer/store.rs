@@ -7,7 +7,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    Error, Novelty, Scorer, StoreFault,
+    Error, Id, Novelty, Scorer, StoreFault,
     cache::CacheOptions,
     scorer::{
         Change, Found, Outcome, Page, Query, Request, ScorerOptions, SharedMemory, StoredEntry,
@@ -57,7 +57,7 @@ fn work(act: Act) -> Work {
             Work::Similar(Query { text: number.to_string(), k, at_least: 0.1 })
         }
         Act::Remember(number) => Work::Remember(numbered(number)),
-        Act::Forget(number) => Work::Forget(number.to_string().into()),
+        Act::Forget(number) => Work::Forget(Id::new(number.to_string())),
         Act::Clear => Work::Clear,
         Act::WarmUp => Work::WarmUp,
         Act::Fail => Work::Score(says("fail")),
@@ -202,7 +202,6 @@ proptest! {
     }
 }
 
-/// Compares an answer with what a naive cache says, which then has the change as well. Returns how many entries
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -248,9 +247,10 @@ fn catch_up(scorer: &Scorer, known: &mut u64, store: &Store, own: &[Option<u64>]
 }
 
 /// the call has appended after `seq`.
+/// Compares an answer with what a naive cache says, which then has the change as well. Returns how many entries
 fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Duration) -> u64 {
     let vector = |number| FakeEmbedder::vector(number);
-    let id = |number: usize| Some(number.to_string().into());
+    let id = |number: usize| Id::new(number.to_string());
     match (act, answer.expect("an answer")) {
         (Act::Score(number) | Act::Peek(number) | Act::Decide(number), Outcome::Scored(report)) => {
             let nearest = naive.nearest(&vector(number), now);
@@ -415,7 +415,7 @@ fn apply_does_not_compare_with_what_was_erased_before_it_was_read() {
         let answers = submit(&scorer, &[Act::Score(1)]);
         assert_eq!(next_batch(&scorer).len(), 1);
         let erased = StoredEntry {
-            change: Change::Add { id: Some("x".into()), vector: None },
+            change: Change::Add { id: Id::new("x"), vector: None },
             ..entry(1, 0, None)
         };
         let own = StoredEntry { own: Some(0), ..entry(2, 0, None) };
@@ -432,7 +432,7 @@ fn apply_does_not_compare_with_what_was_erased_before_it_was_read() {
         let error =
             memory(&scorer).apply(Page { head: 2, ..page(vec![]) }).expect_err("not forgotten");
         assert_eq!(error.code(), "INVALID_STORE");
-        let change = Change::Forget("x".into());
+        let change = Change::Forget(Id::new("x").expect("a short id"));
         let forgotten = StoredEntry { change, ..entry(3, 0, None) };
         memory(&scorer).apply(page(vec![forgotten])).expect("all is forgotten");
         scorer.close();

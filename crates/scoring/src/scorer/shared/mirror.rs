@@ -1,10 +1,11 @@
 //! The state of a store after one of its entries.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, time::Duration};
 
 use crate::{
     cache::{CacheOptions, VectorCache, norm},
     error::{Error, Result, StoreFault},
+    id::Id,
     novelty::Novelty,
     scorer::{
         answer::{Call, EmbeddedCall, Work},
@@ -33,7 +34,7 @@ pub struct Mirror {
     call: Box<str>,
     /// Ids of vectors that were erased before they were read, because a later entry forgets them. Nothing can be
     /// compared before that entry.
-    erased: HashSet<Arc<str>>,
+    erased: HashSet<Id>,
 }
 
 fn invalid<T>(message: String) -> Result<T> {
@@ -238,7 +239,7 @@ impl Mirror {
     /// `INVALID_STORE` if the store ends here and an erased vector was not forgotten.
     pub fn end(&self, head: u64) -> Result<Duration> {
         if self.seq >= head
-            && let Some(id) = self.erased.iter().next()
+            && let Some(id) = self.erased.iter().next().map(|id| &**id)
         {
             return invalid(format!(
                 "the store has erased a vector of {id:?}, which was not forgotten"
