@@ -153,7 +153,11 @@ exports.StoreLink = class StoreLink {
 		}
 		for (const pause of [...PAUSES_MS, undefined])
 			try {
-				this.#header.model ??= await this.#native.fingerprint();
+				if (this.#header.model === undefined) {
+					this.#header.model = await this.#native.fingerprint();
+					// A snapshot with vectors of another length is not continued.
+					this.#position = JSON.parse(this.#native.storePosition());
+				}
 				return await this.#exchange(calls, missing);
 			} catch (thrown) {
 				const isLasting = LASTING.includes(toError(thrown)?.code);

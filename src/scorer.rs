@@ -61,10 +61,13 @@ pub struct SnapshotPieces(Option<Pieces>);
 
 #[napi]
 impl SnapshotPieces {
+    /// `source` names the snapshot in an error.
     #[napi(constructor, catch_unwind)]
-    pub fn new(length: f64) -> Result<Self> {
-        let failed = || napi::Error::from_reason(format!("no memory for {length} bytes"));
-        Pieces::with_room(length as usize).map(|pieces| Self(Some(pieces))).ok_or_else(failed)
+    pub fn new(env: &Env, length: f64, source: String) -> Result<Self> {
+        let (expected, found) = ("a snapshot that fits in memory", format!("{length} bytes"));
+        let too_large = || Error::invalid(Invalid::Snapshot, source, expected, found);
+        let pieces = Pieces::with_room(length as usize).ok_or_else(too_large);
+        or_throw(env, pieces.map(|pieces| Self(Some(pieces))))
     }
 
     #[napi(catch_unwind)]

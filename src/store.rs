@@ -104,10 +104,11 @@ impl Scorer {
         let fingerprint = move || {
             let embedder = scorer.embedder()?;
             // Only a custom model must be loaded to know the length of its vectors.
-            if embedder.model.settings.model.is_some() {
-                let loaded = embedder.model.get().map_err(Error::embedder_unavailable)?;
-                memory.set_vector_len(loaded.dimensions);
-            }
+            let dimensions = match embedder.model.settings.model {
+                Some(_) => embedder.model.get().map_err(Error::embedder_unavailable)?.dimensions,
+                None => CacheOptions::default().vector_len,
+            };
+            memory.set_vector_len(dimensions);
             Ok(embedder.fingerprint()?.to_string())
         };
         let engine = self.engine.clone();

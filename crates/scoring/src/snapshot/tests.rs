@@ -240,6 +240,29 @@ fn decode_says_what_was_expected_and_what_was_found() {
 }
 
 #[test]
+fn decode_refuses_an_entry_older_than_its_store() {
+    let position = |seconds| {
+        let at = format!(r#"{{"secs":{seconds},"nanos":0}}"#);
+        with("}]}", &format!(r#"}}],"position":{{"epoch":"","seq":2,"at":{at},"call":""}}}}"#))
+    };
+    assert!(decode(&position(10), MODEL).is_ok());
+    let error = decode(&position(9), MODEL).expect_err("an entry from before 1970");
+    let message = ": entries[0].age: expected 9s or less, got 10s";
+    assert_eq!(
+        (error.code(), error.to_string()),
+        ("INVALID_SNAPSHOT", format!("{SOURCE}{message}"))
+    );
+}
+
+#[test]
+fn decode_refuses_an_id_that_no_trace_has() {
+    let id = |length| with("é", &"x".repeat(length));
+    assert!(decode(&id(1024), MODEL).is_ok());
+    let error = decode(&id(1025), MODEL).expect_err("a long id");
+    assert_eq!(error.path(), Some("caches/7.kp: header"), "{error}");
+}
+
+#[test]
 fn decode_refuses_a_header_of_other_values() {
     for (old, new) in [
         ("\"a model\"", "5"),

@@ -13,6 +13,7 @@ use knowledgepulse_scoring::{
         Change, Found, Outcome, Page, Query, Request, ScorerOptions, SharedMemory, StoredEntry,
         Work,
     },
+    snapshot,
 };
 use knowledgepulse_test_support::{FakeEmbedder, cache::NaiveCache};
 use proptest::prelude::*;
@@ -472,6 +473,35 @@ fn fail_batch_leaves_scores_neutral_unless_the_store_is_required() {
         }
         assert_eq!(scorer.statistics().pending(), 0);
     }
+}
+
+#[test]
+fn set_vector_len_begins_anew_after_a_snapshot_with_another_length() {
+    let cache = CacheOptions { vector_len: 383, ..BOUNDS };
+    let options = ScorerOptions { cache, ..ScorerOptions::default() };
+    let short = Scorer::with_store(options, true, None).expect("a scorer");
+    let vector: Box<[f32]> = (0..383).map(|at| if at == 0 { 1.0 } else { 0.0 }).collect();
+    let page = first_page(vec![entry(1, 10, Some(vector))]);
+    memory(&short).apply(page).expect("a page");
+    let bytes = memory(&short).snapshot("fake");
+    let snapshot = snapshot::decode("a snapshot", bytes.as_slice().into(), "fake").expect("valid");
+    let options = ScorerOptions { cache: BOUNDS, ..ScorerOptions::default() };
+    let scorer = Scorer::with_store(options, true, Some(snapshot)).expect("a scorer");
+    assert!(memory(&scorer).position().is_some());
+    memory(&scorer).set_vector_len(384);
+    assert_eq!((memory(&scorer).position(), scorer.cache_len()), (None, 0));
+    let page = first_page(vec![entry(1, 10, Some(FakeEmbedder::vector(1)))]);
+    memory(&scorer).apply(page).expect("a page");
+    assert_eq!(scorer.cache_len(), 1);
+}
+
+#[test]
+fn forget_appends_no_id_that_is_too_long() {
+    let scorer = scorer(true);
+    let forget = Work::Forget(Id::new("x".repeat(1025)));
+    let answers = crate::submit_all(&scorer, &FakeEmbedder::new(), [forget]);
+    assert!(whole_batch(&scorer, 1).is_empty());
+    assert_eq!(receive(&answers).1, Ok(Outcome::Removed(0)));
 }
 
 #[test]

@@ -91,6 +91,7 @@ impl Mirror {
 
     pub fn set_vector_len(&mut self, vector_len: usize) {
         if self.vector_len() != vector_len {
+            self.reset();
             self.cache.restart(vector_len);
         }
     }
