@@ -247,8 +247,8 @@ fn catch_up(scorer: &Scorer, known: &mut u64, store: &Store, own: &[Option<u64>]
     }
 }
 
-/// the call has appended after `seq`.
 /// Compares an answer with what a naive cache says, which then has the change as well. Returns how many entries
+/// the call has appended after `seq`.
 fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Duration) -> u64 {
     let vector = |number| FakeEmbedder::vector(number);
     let id = |number: usize| Id::new(number.to_string());

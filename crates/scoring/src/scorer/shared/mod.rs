@@ -307,7 +307,9 @@ impl SharedMemory {
     /// Sets the length of the store's vectors, at least 1. Must be called before the first page is applied. A snapshot
     /// with another length is not continued.
     pub fn set_vector_len(&self, vector_len: usize) {
-        self.mirror().set_vector_len(vector_len);
+        let mut mirror = self.mirror();
+        mirror.set_vector_len(vector_len);
+        self.len.store(mirror.len(), Ordering::Relaxed);
     }
 }
 
