@@ -98,7 +98,7 @@ impl NaiveCache {
 
     fn expire(&mut self, now: Duration) {
         for known in &mut self.known {
-            known.age += now - self.now;
+            known.age += now.saturating_sub(self.now);
         }
         self.now = now;
         self.known.retain(|known| self.options.ttl.is_none_or(|ttl| known.age < ttl));

@@ -224,7 +224,8 @@ proptest! {
             let own = store.append(&whole_batch(&scorers[who], 1));
             catch_up(&scorers[who], &mut known[who], &store, &own);
             // From a minute behind to a minute ahead of the store.
-            let clock = store.now + Duration::from_secs(120) * who as u32 / 7 - Duration::from_secs(60);
+            let ahead = Duration::from_secs(120) * who as u32 / 7;
+            let clock = (store.now + ahead).saturating_sub(Duration::from_secs(60));
             memory(&scorers[who]).finish_batch(clock);
             let (_, answer) = receive(&answers);
             if is_added {
@@ -272,7 +273,7 @@ fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Durati
             let expected = expected.into_iter().map(|(nearest, age)| Found {
                 id: nearest.id,
                 similarity: nearest.similarity,
-                added_at: now - age,
+                added_at: now.saturating_sub(age),
             });
             assert_eq!(found, expected.collect::<Vec<_>>());
             return 0;
