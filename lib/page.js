@@ -1,4 +1,5 @@
 /** Checks pages of a store, and packs them: reading each entry through Node-API would block for milliseconds. */
+const { Buffer } = require("node:buffer");
 const { isUint8Array } = require("node:util/types");
 const { ScoringError } = require("./errors.js");
 const { describe, isObject, isString } = require("./options.js");
@@ -7,6 +8,8 @@ const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const KINDS = ["add", "forget", "clear"];
 const WHOLE = "a safe integer, 0 or more";
 const POSITIVE = "a safe integer, 1 or more";
+
+const LONGEST_ID = 1024;
 
 const isWhole = (value, least) => Number.isSafeInteger(value) && value >= least;
 
@@ -43,6 +46,10 @@ function write(bytes, start) {
 	return end;
 }
 
+/** An id as of a trace. Bytes are counted only if there may be too many. */
+const isId = (id) =>
+	isString(id) && (3 * id.length <= LONGEST_ID || Buffer.byteLength(id) <= LONGEST_ID);
+
 /** Returns the JSON row of an entry, and its embedding. Reads each field once. */
 function readEntry(entry, index, calls) {
 	if (!isObject(entry)) fail(entry, `entries[${index}] of the store`, "an object");
@@ -52,7 +59,7 @@ function readEntry(entry, index, calls) {
 		fail(value, `entry ${seq} of the store: ${field}`, expected);
 	if (!isWhole(at, 0)) refuse(at, "at", WHOLE);
 	if (!isString(call) || !UUID.test(call)) refuse(call, "call", "a UUID");
-	if (id !== null && !isString(id)) refuse(id, "id", "a string or null");
+	if (id !== null && !isId(id)) refuse(id, "id", "a string of up to 1,024 bytes or null");
 	if (!KINDS.includes(kind)) refuse(kind, "kind", '"add", "forget" or "clear"');
 	if (kind === "forget" && id === null) refuse(id, "id", "a string");
 	const bytes = kind === "add" ? embedding : null;

@@ -160,7 +160,7 @@ module.exports = class Scorer {
 	static async restore(snapshot, options) {
 		const given = scorerOptions(options, SIGNAL);
 		check(ArrayBuffer.isView(snapshot), "snapshot", "a Uint8Array", snapshot);
-		const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength));
+		const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength, "snapshot"));
 		attempt(() => pieces.push(snapshot));
 		return until(given.signal, Scorer.#restored(pieces, given, "snapshot"));
 	}
@@ -182,7 +182,7 @@ module.exports = class Scorer {
 		const given = scorerOptions(options, SIGNAL);
 		const load = async () => {
 			const { size } = await stat(file);
-			const pieces = attempt(() => new native.SnapshotPieces(size));
+			const pieces = attempt(() => new native.SnapshotPieces(size, file));
 			for await (const piece of contents(file)) pieces.push(piece);
 			return Scorer.#restored(pieces, given, file);
 		};

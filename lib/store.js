@@ -11,6 +11,8 @@ const { ignore, onAbort, until } = require("./signals.js");
 const BATCH = 64;
 /** Entries in one page. */
 const PAGE = 192;
+/** Pages of one attempt that may start with the oldest entry: the first, and those after a crash. */
+const MOST_RESETS = 3;
 /** The pause before each retry of a failed round trip, in milliseconds. */
 const PAUSES_MS = [50, 200];
 /** How long a failed store is not asked again. */
@@ -151,7 +153,11 @@ exports.StoreLink = class StoreLink {
 		}
 		for (const pause of [...PAUSES_MS, undefined])
 			try {
-				this.#header.model ??= await this.#native.fingerprint();
+				if (this.#header.model === undefined) {
+					this.#header.model = await this.#native.fingerprint();
+					// A snapshot with vectors of another length is not continued.
+					this.#position = JSON.parse(this.#native.storePosition());
+				}
 				return await this.#exchange(calls, missing);
 			} catch (thrown) {
 				const isLasting = LASTING.includes(toError(thrown)?.code);
@@ -187,15 +193,18 @@ exports.StoreLink = class StoreLink {
 	/** Appends the missing entries, and reads until they and all earlier entries are applied. */
 	async #exchange(calls, missing) {
 		const entries = [...missing.values()];
-		let isAppended = entries.length === 0;
+		let isAppended = false;
+		/** The entry to read up to. Not the newest one, because others may append faster than this reads. */
+		let head;
+		let resets = 0;
 		const append = () => {
 			isAppended = true;
+			head = undefined;
 			return this.#ask(entries);
 		};
 		// Nothing is appended before the store was read and found valid.
 		const isKnown = this.#isReached && this.#position !== null;
-		let asked = isKnown && !isAppended ? append() : this.#ask();
-		let head;
+		let asked = isKnown && entries.length > 0 ? append() : this.#ask();
 		for (;;) {
 			const received = await asked;
 			this.#isReached = true;
@@ -206,12 +215,15 @@ exports.StoreLink = class StoreLink {
 				if (page.reset) {
 					this.#position = null;
 					this.#isResumed = false;
+					head = undefined;
+					resets += 1;
+					if (resets > MOST_RESETS)
+						throw storeError("STORE_UNAVAILABLE", `the store began anew ${resets} times`);
 				}
 				const last = page.entries.at(-1);
 				if (last) this.#position = { epoch: page.epoch, seq: last.seq, call: last.call };
 				head ??= page.head;
-				const seq = this.#position?.seq ?? 0;
-				const hasMore = seq < page.head;
+				const hasMore = (this.#position?.seq ?? 0) < Math.min(head, page.head);
 				if (hasMore) {
 					// Requested while this page is packed and applied.
 					asked = this.#ask();
@@ -222,8 +234,8 @@ exports.StoreLink = class StoreLink {
 				const { json, bytes, rows } = packPage(page, calls);
 				this.#keepFrom = await this.#native.apply(json, bytes);
 				for (const [, , call] of rows) missing.delete(call);
-				if (missing.size === 0 && seq >= head) break;
 				if (hasMore) continue;
+				if (missing.size === 0) break;
 			} catch (thrown) {
 				// The position of a page that was not applied may not exist.
 				this.#position = null;

@@ -9,10 +9,8 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
-        mpsc::channel,
     },
-    thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use knowledgepulse_embedder::disable_telemetry;
@@ -50,23 +48,15 @@ impl Scorers {
         all.push(Arc::downgrade(scorer));
     }
 
-    /// Closes all in parallel, so that one that hangs does not delay the others.
+    /// Closes all, and waits until none is at work.
     pub fn close(&self) {
         let all = mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let (closing, closed) = channel::<()>();
-        for scorer in all.iter().filter_map(Weak::upgrade) {
-            let (here, closing) = (scorer.clone(), closing.clone());
-            let close = move || {
-                scorer.close();
-                drop(closing);
-            };
-            if thread::Builder::new().spawn(close).is_err() {
-                here.close();
-            }
+        let all: Vec<_> = all.iter().filter_map(Weak::upgrade).collect();
+        all.iter().for_each(|scorer| scorer.close());
+        let deadline = Instant::now() + PATIENCE;
+        for scorer in all {
+            scorer.wait_until_idle(deadline);
         }
-        drop(closing);
-        // Nothing is sent: the channel closes with the last scorer.
-        let _ = closed.recv_timeout(PATIENCE);
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    Error, Scorer as Engine, VectorCache,
+    Error, Id, Invalid, Scorer as Engine, VectorCache,
     cache::CacheOptions,
     scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
     snapshot::{self, Pieces},
@@ -61,10 +61,13 @@ pub struct SnapshotPieces(Option<Pieces>);
 
 #[napi]
 impl SnapshotPieces {
+    /// `source` names the snapshot in an error.
     #[napi(constructor, catch_unwind)]
-    pub fn new(length: f64) -> Result<Self> {
-        let failed = || napi::Error::from_reason(format!("no memory for {length} bytes"));
-        Pieces::with_room(length as usize).map(|pieces| Self(Some(pieces))).ok_or_else(failed)
+    pub fn new(env: &Env, length: f64, source: String) -> Result<Self> {
+        let (expected, found) = ("a snapshot that fits in memory", format!("{length} bytes"));
+        let too_large = || Error::invalid(Invalid::Snapshot, source, expected, found);
+        let pieces = Pieces::with_room(length as usize).ok_or_else(too_large);
+        or_throw(env, pieces.map(|pieces| Self(Some(pieces))))
     }
 
     #[napi(catch_unwind)]
@@ -293,7 +296,7 @@ impl Scorer {
             }
             CallKind::Remember => Work::Remember(input()?),
             CallKind::Embed => Work::Embed(text()?),
-            CallKind::Forget => Work::Forget(String::from_utf16_lossy(head).into()),
+            CallKind::Forget => Work::Forget(Id::new(String::from_utf16_lossy(head))),
             CallKind::Clear => Work::Clear,
             CallKind::WarmUp => Work::WarmUp,
         };

@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use knowledgepulse_scoring::{
-    Error, StoreFault,
+    Error, Id, StoreFault,
+    cache::CacheOptions,
     scorer::{Change, Page, Request, SharedMemory, StoredEntry},
     snapshot::Position,
 };
@@ -79,7 +80,7 @@ impl Scorer {
         in_background(&WORKERS, env, apply)
     }
 
-    /// Answers the requests that append nothing. `now` is the time in milliseconds.
+    /// Answers the requests that append nothing. `now` is the time in milliseconds since 1970.
     #[napi(catch_unwind)]
     pub fn finish_batch(&self, now: f64) -> Result<()> {
         self.shared_memory().map(|memory| memory.finish_batch(Duration::from_millis(now as u64)))
@@ -103,10 +104,11 @@ impl Scorer {
         let fingerprint = move || {
             let embedder = scorer.embedder()?;
             // Only a custom model must be loaded to know the length of its vectors.
-            if embedder.model.settings.model.is_some() {
-                let loaded = embedder.model.get().map_err(Error::embedder_unavailable)?;
-                memory.set_vector_len(loaded.dimensions);
-            }
+            let dimensions = match embedder.model.settings.model {
+                Some(_) => embedder.model.get().map_err(Error::embedder_unavailable)?.dimensions,
+                None => CacheOptions::default().vector_len,
+            };
+            memory.set_vector_len(dimensions);
             Ok(embedder.fingerprint()?.to_string())
         };
         let engine = self.engine.clone();
@@ -142,7 +144,7 @@ struct PackedPage {
 /// `seq`, time in milliseconds, call, kind, id, size of the vector in bytes, and index of the call in the current
 /// batch.
 #[derive(Deserialize)]
-struct PackedEntry(u64, u64, Box<str>, Kind, Option<Arc<str>>, Option<usize>, Option<usize>);
+struct PackedEntry(u64, u64, Box<str>, Kind, Option<Id>, Option<usize>, Option<usize>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -32,6 +32,16 @@ test("status reports as many threads as cores", async (t) => {
 	else t.diagnostic("a process cannot be given a single core here");
 });
 
+test("evaluateValue does not depend on RUST_MIN_STACK", async () => {
+	const body = ({ scoring, input }) => scoring.evaluateValue(input);
+	const [usual, least] = [{}, { RUST_MIN_STACK: "1" }];
+	const input = runs[0];
+	assert.equal(
+		await valueFrom(body, { input, env: least }),
+		await valueFrom(body, { input, env: usual }),
+	);
+});
+
 const traces = [...runs, ...files.flatMap((file) => firstOf(file, PREFIX).traces)];
 
 for (const precision of ["exact", "fast"])

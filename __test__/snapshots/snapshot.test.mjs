@@ -60,6 +60,15 @@ test("Scorer.restore rejects instead of throwing", async () => {
 	}
 });
 
+test("Scorer.restore rejects what does not fit in memory", async () => {
+	const huge = Object.defineProperty(new Uint8Array(8), "byteLength", { value: 2 ** 62 });
+	await assert.rejects(Scorer.restore(huge), {
+		name: "ScoringError",
+		code: "INVALID_SNAPSHOT",
+		message: /^snapshot: expected a snapshot that fits in memory, got 4611686018427388000 bytes$/,
+	});
+});
+
 test("Scorer.restore accepts any Uint8Array, and reads it at once", async () => {
 	const bytes = await (await filled()).snapshot();
 	const copies = [

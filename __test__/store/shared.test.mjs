@@ -99,6 +99,19 @@ test("remember, forget and clear with a store change the memory of all scorers",
 	assert.equal(other.status().cacheSize, 1);
 });
 
+test("forget of a string that is too long for an id removes and appends nothing", async () => {
+	const { namespaces, scorer } = sharing();
+	for (const one of [new Scorer(), scorer()]) {
+		await one.remember(texts[0]);
+		for (const id of ["x".repeat(1025), "é".repeat(513), "x".repeat(1e6)])
+			assert.equal(await one.forget(id), 0);
+		assert.equal(await one.forget(texts[0].id), 1);
+		assert.equal(await one.forget("x".repeat(1024)), 0);
+	}
+	const ids = namespaces.get("test").entries.map(({ id }) => id.length);
+	assert.deepEqual(ids, [texts[0].id.length, texts[0].id.length, 1024]);
+});
+
 test("evaluateValues, signals and budgets work with a store", async () => {
 	const { scorer, namespaces } = sharing();
 	const shared = scorer();

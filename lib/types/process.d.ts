@@ -29,7 +29,7 @@ export interface ConfigureOptions {
 	 *
 	 * - `"exact"`: float32, as the published model.
 	 * - `"fast"`: 8-bit integers, in 0.3 to 0.95 of the time, depending on the processor; scores are
-	 *   within 0.006, and the same on all machines.
+	 *   within 0.006, and embeddings are the same on all machines.
 	 */
 	precision?: "exact" | "fast" | undefined;
 	/**

@@ -60,7 +60,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
 
 /// Continues in another process, with this capacity and this time.
 fn restart(lockstep: &mut Lockstep, max_elements: usize, now: Duration) {
-    let bytes = Contents::of(&mut lockstep.cache, "", lockstep.now, None).encode();
+    let bytes = Contents::of(&lockstep.cache, "", lockstep.now, None).encode();
     let snapshot = decode("snapshot", bytes[..].into(), "").unwrap();
     let options = CacheOptions { max_elements, ..snapshot.options() };
     let restored = snapshot.into_cache(options, now).unwrap();
@@ -154,8 +154,12 @@ fn entries_stay_in_order_of_age_and_expired_when_the_clock_goes_back() {
     let ages: Vec<_> =
         cache.entries(Duration::from_millis(7)).map(|(e, _)| e.age.as_millis()).collect();
     assert_eq!(ages, [2, 2, 0, 0]);
+    let late = Duration::from_millis(18);
     assert_eq!(cache.len(Duration::from_nanos(17_999_999)), 2);
-    assert_eq!(cache.len(Duration::from_millis(18)), 0);
+    assert_eq!((cache.len(late), cache.entries(late).len()), (0, 0));
+    assert_eq!(cache.nearest(&[1.0], late).unwrap(), None);
+    assert_eq!(cache.len(Duration::ZERO), 4, "a search drops nothing");
+    cache.evict_expired(late);
     assert_eq!(cache.len(Duration::ZERO), 0, "expiry is final");
 }
 

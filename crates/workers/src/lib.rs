@@ -7,4 +7,4 @@ pub mod fault;
 mod pool;
 
 pub use cancel::CancelToken;
-pub use pool::{LONG, Lane, Threads, WORKERS, available_cores, join};
+pub use pool::{LONG, Lane, Threads, WORKERS, available_cores, builder, join};

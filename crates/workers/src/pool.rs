@@ -66,7 +66,7 @@ impl Lane {
         let start = |index| {
             fault::error("thread")?;
             let name = format!("{}-{index}", self.name);
-            thread::Builder::new().name(name).spawn(|| self.run()).map(drop)
+            builder().name(name).spawn(|| self.run()).map(drop)
         };
         let started = self.started.get_or_try_init(|| {
             start(0)?;
@@ -138,6 +138,12 @@ impl Threads {
     }
 }
 
+/// Returns a builder of a thread with a stack of the usual size. That of `RUST_MIN_STACK` may be too small for our work,
+/// which would end the process.
+pub fn builder() -> thread::Builder {
+    thread::Builder::new().stack_size(2 << 20)
+}
+
 /// Runs both functions: concurrently, or one after the other if the system refuses to start a thread. Returns
 /// `Err` with the panic of `other` if it panicked.
 pub fn join<A: Send, B>(
@@ -145,7 +151,7 @@ pub fn join<A: Send, B>(
     here: impl FnOnce() -> B,
 ) -> (thread::Result<A>, B) {
     thread::scope(|scope| {
-        let spawned = thread::Builder::new().spawn_scoped(scope, &other);
+        let spawned = builder().spawn_scoped(scope, &other);
         let here = here();
         let refused = |_| catch_unwind(AssertUnwindSafe(&other));
         (spawned.map_or_else(refused, ScopedJoinHandle::join), here)

@@ -14,6 +14,7 @@ use std::{
     thread::{self, Thread},
 };
 
+use knowledgepulse_workers::builder;
 use once_cell::sync::OnceCell;
 
 /// The maximum number of threads: half of the linear layers have 8 tasks.
@@ -146,7 +147,7 @@ impl Team {
         let team = Arc::new(Self { threads, ..Self::default() });
         let start = |index| {
             let (team, name) = (team.clone(), format!("kp-text-{index}"));
-            let helper = thread::Builder::new().name(name).spawn(move || team.help(index)).ok()?;
+            let helper = builder().name(name).spawn(move || team.help(index)).ok()?;
             Some(helper.thread().clone())
         };
         let helpers = (1..threads).map_while(start).collect();

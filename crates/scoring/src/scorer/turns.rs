@@ -5,13 +5,14 @@ use std::{
     mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, PoisonError},
+    time::Instant,
 };
 
 use knowledgepulse_workers::{Threads, WORKERS};
 
 use crate::{
     cache::VectorCache,
-    clock::monotonic_clock,
+    clock::since,
     embed::CallEmbedder,
     error::{Error, Result},
     score::Score,
@@ -189,7 +190,7 @@ impl Scorer {
         threshold: f64,
         needs_score: bool,
     ) -> Result<([f64; 2], Option<bool>)> {
-        let since = monotonic_clock();
+        let submitted = Instant::now();
         if self.common.is_closed() {
             return Err(Error::closed());
         }
@@ -199,16 +200,13 @@ impl Scorer {
         }
         self.common.count(|statistics| {
             statistics.accepted += 1;
-            statistics.answered_after(monotonic_clock() - since);
+            statistics.answered_after(since(submitted));
         });
         Ok((bounds, Some(least >= threshold)))
     }
 
-    /// Answers all pending calls with `CLOSED`, and returns when no thread works for the scorer. Later calls are
-    /// refused.
-    ///
-    /// A run of the model ends after its current operation. Must not be called from a reply, because it would wait for
-    /// that thread.
+    /// Answers all pending calls with `CLOSED`, and cancels their work. Later calls are refused. Never waits; see
+    /// [`Scorer::wait_until_idle`].
     pub fn close(&self) {
         let mut order = self.lock();
         self.common.close();
@@ -221,13 +219,26 @@ impl Scorer {
         for mut owed in sent.iter().chain(calls.values()).filter_map(|call| call.cancel()) {
             owed.settle(Err(Error::closed()));
         }
-        let mut order = self.lock();
-        while !order.active.is_empty() || order.others > 0 {
-            order = self.idle.wait(order).unwrap_or_else(PoisonError::into_inner);
-        }
     }
 
-    /// Runs `work` that is not a call; [`Scorer::close`] waits for it too.
+    /// Waits until no thread works for the scorer, on a call or in [`Scorer::during`], but not beyond the `deadline`.
+    /// Returns whether none does. Must not be called from a reply, because that thread works for the scorer.
+    ///
+    /// After [`Scorer::close`], a run of the model ends with its current operation.
+    pub fn wait_until_idle(&self, deadline: Instant) -> bool {
+        let mut order = self.lock();
+        while !order.active.is_empty() || order.others > 0 {
+            let patience = deadline.saturating_duration_since(Instant::now());
+            if patience.is_zero() {
+                return false;
+            }
+            let waited = self.idle.wait_timeout(order, patience);
+            (order, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        true
+    }
+
+    /// Runs `work` that is not a call; [`Scorer::wait_until_idle`] waits for it too.
     ///
     /// # Errors
     ///
@@ -252,7 +263,7 @@ impl Scorer {
             order.active.insert(ticket, call.clone());
             drop(order);
             self.settle(ticket, EmbeddedCall::embed(call));
-            // Removed last, because `close` may then return; dropped without the lock.
+            // Removed last, because the scorer is then idle; dropped without the lock.
             order = self.lock();
             let (done, has_more) = (order.active.remove(&ticket), !order.queue.is_empty());
             drop(order);

@@ -255,8 +255,8 @@ impl SharedMemory {
         reader.conclude(|_| outcome);
     }
 
-    /// Answers the calls of the current batch that append nothing, once all entries of the store are applied. `now` is
-    /// the time by the clock of the store.
+    /// Answers the calls of the current batch that append nothing, once all entries of the store are applied. They see
+    /// the vectors that are unexpired `now`, by the clock of this machine, and change nothing.
     pub fn finish_batch(&self, now: Duration) {
         self.answer_readers(usize::MAX, now);
     }
@@ -304,9 +304,12 @@ impl SharedMemory {
         self.mirror().position()
     }
 
-    /// Sets the length of the store's vectors, at least 1. Must be called before the first page is applied.
+    /// Sets the length of the store's vectors, at least 1. Must be called before the first page is applied. A snapshot
+    /// with another length is not continued.
     pub fn set_vector_len(&self, vector_len: usize) {
-        self.mirror().set_vector_len(vector_len);
+        let mut mirror = self.mirror();
+        mirror.set_vector_len(vector_len);
+        self.len.store(mirror.len(), Ordering::Relaxed);
     }
 }
 
@@ -322,7 +325,7 @@ fn request(embedded: &EmbeddedCall) -> Option<Request> {
         Work::Peek(_) | Work::Decide(..) | Work::Similar(_) => {
             embedded.embedding().map(|_| Request::Read)
         }
-        Work::Forget(id) => Some(Request::Append(Change::Forget(id.clone()))),
+        Work::Forget(id) => Some(Request::Append(Change::Forget(id.clone()?))),
         Work::Clear => Some(Request::Append(Change::Clear)),
         Work::WarmUp => Some(Request::Read),
         Work::Embed(_) => None,
