@@ -7,7 +7,15 @@ const { ScoringError } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { evaluateLogs } = require("./logs.js");
 const { attempt, fail, native } = require("./native.js");
-const { callOptions, check, fileOf, invalidOption, kinds, scorerOptions } = require("./options.js");
+const {
+	callOptions,
+	check,
+	fileOf,
+	invalidOption,
+	kinds,
+	own,
+	scorerOptions,
+} = require("./options.js");
 const { ignore, onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
 const { StoreLink } = require("./store.js");
@@ -237,7 +245,7 @@ module.exports = class Scorer {
 
 	/** Makes a call, and resolves to `map` of its outcome. All calls take as many microtasks, so they resolve in order. */
 	async #call(operation, subject, options) {
-		const { kind, peek, known = SIGNAL, read = readTrace, map } = operation;
+		const { kind, peek, known = SIGNAL, read = readTrace, map } = own(operation);
 		const all = callOptions(options, known);
 		const { remember, signal } = all;
 		this.#checkOpen();
@@ -247,7 +255,7 @@ module.exports = class Scorer {
 		let release;
 		let timer;
 		try {
-			const { head = "", text, confidence = 0, given } = read(subject, all);
+			const { head = "", text, confidence = 0, given } = own(read(subject, all));
 			const made = isPeek ? peek : kind;
 			const promise = this.#native.call(made, head, text, confidence, handle, given);
 			this.#link?.carry(promise);
