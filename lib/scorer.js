@@ -168,7 +168,7 @@ module.exports = class Scorer {
 	static async restore(snapshot, options) {
 		const given = scorerOptions(options, SIGNAL);
 		check(ArrayBuffer.isView(snapshot), "snapshot", "a Uint8Array", snapshot);
-		const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength));
+		const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength, "snapshot"));
 		attempt(() => pieces.push(snapshot));
 		return until(given.signal, Scorer.#restored(pieces, given, "snapshot"));
 	}
@@ -189,12 +189,18 @@ module.exports = class Scorer {
 		const file = fileOf(path, "path");
 		const given = scorerOptions(options, SIGNAL);
 		const load = async () => {
-			const { size } = await stat(file);
-			const pieces = attempt(() => new native.SnapshotPieces(size));
-			for await (const piece of contents(file)) pieces.push(piece);
+			const stats = await stat(file);
+			// A device may have no end.
+			if (!stats.isFile())
+				throw invalidOption(file, "a snapshot", "no regular file", "INVALID_SNAPSHOT");
+			const pieces = attempt(() => new native.SnapshotPieces(stats.size, file));
+			for await (const piece of contents(file)) {
+				given.signal?.throwIfAborted();
+				pieces.push(piece);
+			}
 			return Scorer.#restored(pieces, given, file);
 		};
-		return until(given.signal, load());
+		return until(given.signal, load().catch(fail));
 	}
 
 	static async open(path, /** @type {Record<string, any>} */ options = {}) {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    Error, Scorer as Engine, VectorCache,
+    Error, Invalid, Scorer as Engine, VectorCache,
     cache::CacheOptions,
     scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
     snapshot::{self, Pieces},
@@ -61,10 +61,14 @@ pub struct SnapshotPieces(Option<Pieces>);
 
 #[napi]
 impl SnapshotPieces {
+    /// `source` names it in an error.
     #[napi(constructor, catch_unwind)]
-    pub fn new(length: f64) -> Result<Self> {
-        let failed = || napi::Error::from_reason(format!("no memory for {length} bytes"));
-        Pieces::with_room(length as usize).map(|pieces| Self(Some(pieces))).ok_or_else(failed)
+    pub fn new(env: &Env, length: f64, source: String) -> Result<Self> {
+        let found = format!("{length} bytes");
+        let expected = "a snapshot that fits into memory";
+        let failed = || Error::invalid(Invalid::Snapshot, source, expected, found);
+        let pieces = Pieces::with_room(length as usize).ok_or_else(failed);
+        or_throw(env, pieces).map(|pieces| Self(Some(pieces)))
     }
 
     #[napi(catch_unwind)]
