@@ -80,10 +80,10 @@ async function* results(waiter, call, source, total, { errors, onProgress, remem
 	} finally {
 		// Ends the calls in flight.
 		waiter.fail(undefined);
-		if (isOpen && !asking?.hasFailed) {
+		if (isOpen && !asking?.hasFailed && !asking?.value?.done) {
 			const closed = (async () => source.return?.())();
 			// A pending source ends after its next item, which may never come.
-			await untilClosed(asking ? AbortSignal.abort() : signal, closed);
+			await untilClosed(asking?.isDone === false ? AbortSignal.abort() : signal, closed);
 		}
 		release();
 	}

@@ -2,10 +2,8 @@
 const { Buffer } = require("node:buffer");
 const fs = require("node:fs");
 const { open, stat } = require("node:fs/promises");
-const { Socket } = require("node:net");
 const { resolve } = require("node:path");
 const { Readable } = require("node:stream");
-const tty = require("node:tty");
 const { URL } = require("node:url");
 const { promisify } = require("node:util");
 const { isUint8Array } = require("node:util/types");
@@ -72,11 +70,13 @@ async function* contents(path) {
 /** Opens a pipe or a terminal as a stream, which waits without a thread; undefined for any other file. */
 async function openStream(path) {
 	// Opening it as a file tells why there is none.
-	const stats = await stat(path).catch(ignore);
+	const stats = await stat(path).catch(() => undefined);
 	if (!stats?.isFIFO() && !stats?.isCharacterDevice()) return undefined;
+	const { Socket } = require("node:net");
+	const { ReadStream, isatty } = require("node:tty");
 	const fd = await promisify(fs.open)(path, READ);
 	if (stats.isFIFO()) return new Socket({ fd, readable: true, writable: false });
-	if (tty.isatty(fd)) return new tty.ReadStream(fd);
+	if (isatty(fd)) return new ReadStream(fd);
 	await promisify(fs.close)(fd);
 	return undefined;
 }

@@ -12,7 +12,10 @@ class Waiter {
 	#stop = new AbortController();
 	#failure;
 	#isWoken = false;
-	/** Ends the present wait. */
+	/**
+	 * Ends the present wait.
+	 * @type {(value?: any) => void}
+	 */
 	#resume = ignore;
 
 	/** Aborted by the first failure. */
