@@ -30,7 +30,7 @@ function open() {
 		reason: any,
 	};
 
-	const scorer = new Scorer({}, native.defaultScorer());
+	const scorer = new Scorer({ __proto__: null }, native.defaultScorer());
 	const root = {
 		InvalidTraceError,
 		Scorer,

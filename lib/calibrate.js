@@ -1,7 +1,7 @@
 /** Calibration of scores, which types/calibrate.d.ts documents. */
 const { Buffer } = require("node:buffer");
 const { fail, native } = require("./native.js");
-const { check, checkOptions, invalidOption, kinds, readValue } = require("./options.js");
+const { check, checkOptions, invalidOption, kinds, own, readValue } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 
 const OPTIONS = ["target", "fit", "first", "level", "replicates", "seed", "profiles", "signal"];
@@ -16,7 +16,7 @@ function linesOf(rows) {
 exports.calibrate = async function calibrate(rows, options = {}) {
 	checkOptions(options, OPTIONS);
 	// The addon checks the rest.
-	const { profiles, signal, ...rest } = /** @type {Record<string, any>} */ (options);
+	const { profiles, signal, ...rest } = own(options);
 	const weights = readValue(kinds.profiles, "profiles", profiles);
 	const { target } = rest;
 	if (target !== undefined && Object.keys(target ?? {}).length !== 1)
@@ -38,7 +38,7 @@ exports.calibrate = async function calibrate(rows, options = {}) {
 
 exports.calibrationReport = async function calibrationReport(calibration, rows, options = {}) {
 	checkOptions(options, ["title", "language", "settings"]);
-	const { settings = {}, ...rest } = /** @type {Record<string, any>} */ (options);
+	const { settings = {}, ...rest } = own(options);
 	const context = { ...rest, settings: Object.entries(settings) };
 	const lines = linesOf(rows);
 	const json = JSON.stringify(calibration) ?? "null";

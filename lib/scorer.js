@@ -7,7 +7,15 @@ const { ScoringError } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { evaluateLogs } = require("./logs.js");
 const { attempt, fail, native } = require("./native.js");
-const { callOptions, check, fileOf, invalidOption, kinds, scorerOptions } = require("./options.js");
+const {
+	callOptions,
+	check,
+	fileOf,
+	invalidOption,
+	kinds,
+	own,
+	scorerOptions,
+} = require("./options.js");
 const { ignore, onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
 const { StoreLink } = require("./store.js");
@@ -181,12 +189,18 @@ module.exports = class Scorer {
 		const file = fileOf(path, "path");
 		const given = scorerOptions(options, SIGNAL);
 		const load = async () => {
-			const { size } = await stat(file);
-			const pieces = attempt(() => new native.SnapshotPieces(size, file));
-			for await (const piece of contents(file)) pieces.push(piece);
+			const stats = await stat(file);
+			// A device may have no end.
+			if (!stats.isFile())
+				throw invalidOption(file, "a snapshot", "no regular file", "INVALID_SNAPSHOT");
+			const pieces = attempt(() => new native.SnapshotPieces(stats.size, file));
+			for await (const piece of contents(file)) {
+				given.signal?.throwIfAborted();
+				pieces.push(piece);
+			}
 			return Scorer.#restored(pieces, given, file);
 		};
-		return until(given.signal, load());
+		return until(given.signal, load().catch(fail));
 	}
 
 	static async open(path, /** @type {Record<string, any>} */ options = {}) {
@@ -237,7 +251,7 @@ module.exports = class Scorer {
 
 	/** Makes a call, and resolves to `map` of its outcome. All calls take as many microtasks, so they resolve in order. */
 	async #call(operation, subject, options) {
-		const { kind, peek, known = SIGNAL, read = readTrace, map } = operation;
+		const { kind, peek, known = SIGNAL, read = readTrace, map } = own(operation);
 		const all = callOptions(options, known);
 		const { remember, signal } = all;
 		this.#checkOpen();
@@ -247,7 +261,7 @@ module.exports = class Scorer {
 		let release;
 		let timer;
 		try {
-			const { head = "", text, confidence = 0, given } = read(subject, all);
+			const { head = "", text, confidence = 0, given } = own(read(subject, all));
 			const made = isPeek ? peek : kind;
 			const promise = this.#native.call(made, head, text, confidence, handle, given);
 			this.#link?.carry(promise);

@@ -1,9 +1,11 @@
 /** Sends the calls of a scorer to its store in batches, one round trip at a time, and passes its entries back. */
+const { AsyncLocalStorage } = require("node:async_hooks");
 const { randomUUID } = require("node:crypto");
 const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
-const { ScoringError } = require("./errors.js");
+const { ScoringError, reasonOf } = require("./errors.js");
 const { toError } = require("./native.js");
+const { own } = require("./options.js");
 const { checkPage, packPage } = require("./page.js");
 const { ignore, onAbort, until } = require("./signals.js");
 
@@ -37,11 +39,6 @@ function warn(reason) {
 	);
 }
 
-/** Returns the reason of a failure; a store may throw anything. */
-function reasonOf(error) {
-	return String(error?.message || error?.code || error);
-}
-
 /** Returns a request as an entry of the store. */
 function entryOf({ kind, id, embedding }, call) {
 	if (kind === "add") return { kind, call, id: id ?? null, embedding };
@@ -55,6 +52,8 @@ exports.StoreLink = class StoreLink {
 	/** The number of pending calls. */
 	#pending = 0;
 	#running = false;
+	/** Runs functions in the async context in which the scorer was made, since a batch belongs to no single call. */
+	#inContext = AsyncLocalStorage.snapshot();
 	#closed = new AbortController();
 	/** The state for requests to the store. */
 	#header;
@@ -69,8 +68,8 @@ exports.StoreLink = class StoreLink {
 	#retryAt = 0;
 
 	constructor(native, options) {
-		const { store, storeMode = "auto", storeTimeoutMs = 5000, cache = {} } = options;
-		const { maxElements = 1000, ttlMs } = cache;
+		const { store, storeMode = "auto", storeTimeoutMs = 5000 } = options;
+		const { maxElements = 1000, ttlMs } = own(options.cache);
 		this.#native = native;
 		this.#options = { store, mode: storeMode, timeoutMs: storeTimeoutMs };
 		this.#header = { model: undefined, maxElements, ttlMs: Number.isFinite(ttlMs) ? ttlMs : null };
@@ -96,9 +95,10 @@ exports.StoreLink = class StoreLink {
 		this.#pending += 1;
 		const settled = () => {
 			this.#pending -= 1;
+			if (this.#pending === 0) this.#native.endWait();
 		};
 		promise.then(settled, settled);
-		if (!this.#running) void this.#run();
+		if (!this.#running) void this.#inContext(() => this.#run());
 	}
 
 	close() {
@@ -107,12 +107,15 @@ exports.StoreLink = class StoreLink {
 
 	async #run() {
 		this.#running = true;
-		// The batch is empty if the pending calls need nothing from the store.
-		while (this.#pending > 0 && !this.#closed.signal.aborted) {
-			// The next batch answers the calls of a lost one.
-			const requests = await this.#native.nextBatch(BATCH).catch(() => []);
-			if (requests.length > 0) await this.#settle(requests);
-		}
+		while (this.#pending > 0 && !this.#closed.signal.aborted)
+			try {
+				// The batch is empty if the calls need nothing from the store, or `endWait` was called.
+				const requests = await this.#native.nextBatch(BATCH);
+				if (requests.length > 0) await this.#settle(requests);
+			} catch {
+				// The next batch answers the calls of a lost one. Should none come, this must not use up a core.
+				await sleep(RETRY_MS, undefined, { ref: false });
+			}
 		this.#running = false;
 	}
 

@@ -38,7 +38,8 @@ impl Scorer {
         memory.ok_or_else(|| napi::Error::from_reason("the scorer has no store"))
     }
 
-    /// Resolves to the next requests, at most `limit`. The promise does not keep the process alive.
+    /// Resolves to the next requests, at most `limit`, when calls have come. The promise does not keep the process
+    /// alive.
     #[napi(catch_unwind)]
     pub fn next_batch<'env>(&self, env: &'env Env, limit: u32) -> Result<Unknown<'env>> {
         let (promise, mut deferred) = Outbox::promise(env, false)?;
@@ -49,6 +50,12 @@ impl Scorer {
         };
         self.shared_memory()?.next_batch(limit as usize, Box::new(taker));
         Ok(promise)
+    }
+
+    /// Resolves the promise of `nextBatch` to no requests, if it is pending.
+    #[napi(catch_unwind)]
+    pub fn end_wait(&self) -> Result<()> {
+        self.shared_memory().map(|memory| memory.end_wait())
     }
 
     /// Returns the last applied entry of the store, as `StorePosition` in JSON; `null` to read from the beginning.

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { runs } from "../fixtures/runs.mjs";
@@ -31,6 +32,22 @@ test("Scorer with a store gives the scores of one scorer that had all traces in 
 		assert.equal(maxSimilarity, expected.novelty.maxSimilarity);
 		assert.equal(nearest, expected.novelty.nearest);
 	}
+});
+
+test("Scorer with a store asks it in the async context in which it was made", async () => {
+	const context = new AsyncLocalStorage();
+	const seen = new Set();
+	const see = (real) => {
+		seen.add(context.getStore());
+		return real();
+	};
+	const scorer = context.run("made", () => sharing().scorerThrough({ append: see, read: see }));
+	for (const request of ["first", "second"])
+		await context.run(request, () =>
+			Promise.all(texts.slice(0, 20).map((text) => scorer.evaluateValue(text))),
+		);
+	await scorer.evaluateValue(texts[0]);
+	assert.deepEqual([...seen], ["made"]);
 });
 
 test("Scorer with a store settles calls in their order, and in batches of 64", async () => {

@@ -140,7 +140,7 @@ export class Scorer {
 	save(path: string | URL, options?: CallOptions): Promise<void>;
 	/**
 	 * Returns a scorer with the cache of a file, as `restore`.
-	 * @throws Rejects with Node.js' own error if the file cannot be read.
+	 * @throws Rejects with Node.js' own error if the file cannot be read, or as `restore`.
 	 */
 	static load(path: string | URL, options?: RestoreOptions): Promise<Scorer>;
 	/** Returns a scorer as `load`, or one with an empty cache if there is no such file. */

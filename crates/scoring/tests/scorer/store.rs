@@ -81,7 +81,7 @@ fn next_batch(scorer: &Scorer) -> Vec<Request> {
 
 /// Waits until all calls have been embedded, so that they come in one batch.
 fn whole_batch(scorer: &Scorer, count: usize) -> Vec<Request> {
-    let mut batch = next_batch(scorer);
+    let mut batch = Vec::new();
     while batch.is_empty() && count > 0 && scorer.statistics().pending() > 0 {
         batch = next_batch(scorer);
     }
@@ -517,6 +517,26 @@ fn close_ends_calls_that_wait_for_the_store() {
     assert_eq!(codes, ["CLOSED"]);
     assert_eq!(memory(&scorer).apply(Page::default()).expect_err("closed").code(), "CLOSED");
     assert!(next_batch(&scorer).is_empty());
+}
+
+#[test]
+fn next_batch_waits_for_a_call_or_for_the_end_of_the_wait() {
+    let scorer = scorer(false);
+    let (sender, batches) = mpsc::channel();
+    let wait = || {
+        let sender = sender.clone();
+        memory(&scorer).next_batch(64, Box::new(move |batch| sender.send(batch).expect("sent")));
+        assert!(batches.try_recv().is_err(), "there is no call");
+    };
+    wait();
+    memory(&scorer).end_wait();
+    assert!(receive(&batches).is_empty());
+    memory(&scorer).end_wait();
+    wait();
+    let _answers = submit(&scorer, &[Act::Score(1)]);
+    assert_eq!(receive(&batches).len(), 1);
+    memory(&scorer).end_wait();
+    assert!(batches.try_recv().is_err(), "nothing waits");
 }
 
 #[test]

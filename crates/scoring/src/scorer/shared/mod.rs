@@ -33,7 +33,7 @@ use crate::{
     sync::{Mutex, MutexGuard},
 };
 
-/// Takes a batch. An empty one means that the waiting calls no longer need the store.
+/// Takes a batch. An empty one means that calls have come that do not need the store, or that the wait has ended.
 pub type Taker = Box<dyn FnOnce(Vec<Request>) + Send>;
 
 /// The memory of a scorer that shares a store. Its owner sends the calls of [`SharedMemory::next_batch`] to the store,
@@ -75,10 +75,8 @@ impl SharedMemory {
 
     /// Removes all calls, and returns them.
     pub(super) fn close(&self) -> Vec<Arc<Call>> {
-        let Queue { waiting, sent, taker } = mem::take(&mut *self.queue());
-        if let Some((_, taker)) = taker {
-            taker(Vec::new());
-        }
+        self.end_wait();
+        let Queue { waiting, sent, .. } = mem::take(&mut *self.queue());
         let calls = sent.into_iter().flatten().chain(waiting);
         calls.map(|embedded| embedded.call.clone()).collect()
     }
@@ -128,8 +126,7 @@ impl SharedMemory {
         }
     }
 
-    /// Passes up to `limit` calls to `taker` as soon as there is one, on any thread; an empty batch at once if no call
-    /// is pending.
+    /// Passes up to `limit` calls to `taker` as soon as there is one, on any thread.
     ///
     /// There is one batch at a time: unanswered calls of the previous one are answered with `INTERNAL`.
     pub fn next_batch(&self, limit: usize, taker: Taker) {
@@ -138,14 +135,21 @@ impl SharedMemory {
         for embedded in unanswered.into_iter().flatten() {
             drop(embedded.call.take_owed());
         }
-        let is_pending = self.common.count(|statistics| statistics.pending() > 0);
         let mut queue = self.queue();
-        if queue.waiting.is_empty() && is_pending && !self.common.is_closed() {
+        if queue.waiting.is_empty() && !self.common.is_closed() {
             queue.taker = Some((limit, taker));
             return;
         }
         drop(queue);
         self.hand_over(limit, taker);
+    }
+
+    /// Ends the wait of [`SharedMemory::next_batch`], if there is one, with an empty batch.
+    pub fn end_wait(&self) {
+        let taker = self.queue().taker.take();
+        if let Some((_, taker)) = taker {
+            taker(Vec::new());
+        }
     }
 
     fn hand_over(&self, limit: usize, taker: Taker) {
