@@ -6,7 +6,7 @@ use knowledgepulse_test_support::package_folder;
 
 use super::*;
 use crate::{
-    ModelSettings,
+    ModelSettings, PackageFolder,
     backend::onnx::{OnnxModel, library},
     kernels::testing::bits,
 };
@@ -40,9 +40,9 @@ fn tokens(count: usize) -> Vec<i64> {
 #[test]
 #[cfg_attr(target_env = "musl", ignore = "there is no ONNX Runtime")]
 fn run_gives_the_bits_of_onnx_runtime() {
-    let ModelSettings { library, threads, .. } = ModelSettings::beside(&PACKAGE);
-    let environment = library::environment(&library).unwrap();
-    let onnx = OnnxModel::load(&FILES, environment, threads).unwrap();
+    let settings = ModelSettings::of(PackageFolder::new(&PACKAGE));
+    let environment = library::environment(&settings.library().unwrap()).unwrap();
+    let onnx = OnnxModel::load(&FILES, environment, settings.threads).unwrap();
     let never = CancelToken::default();
     let short = [1, 2, 3, 7, 8, 9, 17, 33, 48, 49].map(|count| (count, &[1, 2, 3][..]));
     let long = [97, 200, 512].map(|count| (count, &[3][..]));

@@ -186,13 +186,14 @@ mod tests {
     use ort::sys::OrtStatusPtr;
 
     use super::*;
-    use crate::ModelSettings;
+    use crate::{ModelSettings, PackageFolder};
 
     #[test]
     #[cfg_attr(target_env = "musl", ignore = "there is no ONNX Runtime")]
     fn error_code_of_an_unknown_status_is_that_of_a_failure() {
         type Create<Code> = unsafe extern "system" fn(Code, *const c_char) -> OrtStatusPtr;
-        environment(&ModelSettings::beside(&package_folder()).library).unwrap();
+        let package = PackageFolder::new(&package_folder());
+        environment(&ModelSettings::of(package).library().unwrap()).unwrap();
         // 24 is the system's number for too many open files.
         for (number, expected) in [(3, OrtErrorCode::ORT_NO_SUCHFILE), (24, OrtErrorCode::ORT_FAIL)]
         {
