@@ -132,6 +132,34 @@ describe("a library of the user's own", { skip: process.platform === "win32" }, 
 	});
 });
 
+/** Runs a command without the files in which Linux describes its processors. */
+const WITHOUT_PROCESSORS = [
+	"unshare",
+	"--mount",
+	"sh",
+	"-c",
+	'mount -t tmpfs none /sys/devices/system/cpu && mount --bind /dev/null /proc/cpuinfo && exec "$@"',
+	"sh",
+];
+
+const [command, ...rest] = WITHOUT_PROCESSORS;
+const cannotHide = spawnSync(command, [...rest, "true"]).status !== 0 && "takes root on Linux";
+
+test("evaluateValue uses the native backend where Linux describes no processors", {
+	skip: cannotHide,
+}, async () => {
+	const body = async ({ scoring, input }) => {
+		const score = await scoring.evaluateValue(input);
+		return { score, ...scoring.status().embedder };
+	};
+	const { score, backend, reason } = await valueFrom(body, {
+		input: trace(),
+		under: WITHOUT_PROCESSORS,
+	});
+	assert.deepEqual([score, backend], [expected, "native"]);
+	assert.match(reason, /expected processors in \/sys\/devices\/system\/cpu.*\/proc\/cpuinfo/);
+});
+
 test("evaluateValue is quiet when the library is missing", async () => {
 	const env = { KNOWLEDGEPULSE_SCORING_LIBRARY: "nowhere" };
 	assert.deepEqual(await scoresOf([trace()], 1, { env }), [expected]);

@@ -78,6 +78,8 @@ fn make_environment() -> ort::Result<Environment> {
 }
 
 fn load(path: &Path, file: &Path) -> Result<LoadedLibrary, String> {
+    #[cfg(target_os = "linux")]
+    check_processors(|file| fs::read_to_string(file).unwrap_or_default())?;
     check_complete(file)?;
     let library = open(path).map_err(|error| with_sources(&error))?;
     let (mut api, version) = interface(&library)?;
@@ -150,6 +152,25 @@ fn with_sources(error: &(dyn Error + 'static)) -> String {
     sources.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
+/// Fails if ONNX Runtime would find no processor: it then ends the process, or does so at the first use. On arm64 it needs
+/// a list of processors and their description, on x64 one of the two.
+#[cfg(target_os = "linux")]
+fn check_processors(read: impl Fn(&str) -> String) -> Result<(), String> {
+    const LISTS: [&str; 2] =
+        ["/sys/devices/system/cpu/possible", "/sys/devices/system/cpu/present"];
+    const DESCRIPTION: &str = "/proc/cpuinfo";
+    let is_listed =
+        LISTS.iter().any(|file| read(file).starts_with(|first: char| first.is_ascii_digit()));
+    let is_described = read(DESCRIPTION).lines().any(|line| line.starts_with("processor"));
+    let (suffices, link) = match cfg!(target_arch = "aarch64") {
+        true => (is_listed && is_described, "and"),
+        false => (is_listed || is_described, "or"),
+    };
+    let [possible, present] = LISTS;
+    let needed = format!("{possible} or {present}, {link} in {DESCRIPTION}");
+    if suffices { Ok(()) } else { Err(format!("expected processors in {needed}, got none")) }
+}
+
 /// Fails if a library is truncated: mapping it would kill the process on the first access to a missing page.
 fn check_complete(path: &Path) -> Result<(), String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
@@ -204,6 +225,28 @@ mod tests {
                 let status = create(number, c"told".as_ptr()).0;
                 assert_eq!((ort::api().GetErrorCode)(status), expected);
                 (ort::api().ReleaseStatus)(status);
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn check_processors_fails_where_onnx_runtime_finds_none() {
+        let is_arm = cfg!(target_arch = "aarch64");
+        for (list, description, suffices) in [
+            ("0-1\n", "processor\t: 0\n", true),
+            ("0-1\n", "", !is_arm),
+            ("", "vendor_id\t: A\nprocessor\t: 0\n", !is_arm),
+            ("", "vendor_id\t: A\n", false),
+            ("\n", "", false),
+        ] {
+            for list_file in ["possible", "present"] {
+                let read = |file: &str| match file {
+                    "/proc/cpuinfo" => description.into(),
+                    file if file.ends_with(list_file) => list.into(),
+                    _ => String::new(),
+                };
+                assert_eq!(check_processors(read).is_ok(), suffices, "{list:?} {description:?}");
             }
         }
     }
