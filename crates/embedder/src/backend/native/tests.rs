@@ -137,8 +137,8 @@ impl<F: Fn(usize) + Sync> Kernel for Calls<F> {
 fn run_ends_a_cancelled_text_before_the_next_operation() {
     let cancel = CancelToken::default();
     let runner = Runner { threads: 1, cancel: &cancel };
-    assert_eq!(runner.run(&Calls(|_| cancel.cancel())), Ok(()));
-    let next = runner.run(&Calls(|_| panic!("another operation")));
+    assert_eq!(runner.run(Calls(|_| cancel.cancel())), Ok(()));
+    let next = runner.run(Calls(|_| panic!("another operation")));
     assert_eq!(next, Err(EmbedError::Cancelled));
     for threads in [1, 2] {
         assert_eq!(model(threads).run(&tokens(8), &cancel), Err(EmbedError::Cancelled));
@@ -151,7 +151,7 @@ fn run_fails_a_text_when_a_task_panics() {
     for threads in [1, 2] {
         let failed = Threads::new(threads).run(|threads| {
             let runner = Runner { threads, cancel: &cancel };
-            runner.run(&Calls(|task| assert_ne!(task, 41)))
+            runner.run(Calls(|task| assert_ne!(task, 41)))
         });
         assert_eq!(failed, Err(EmbedError::Model("a task of its computation panicked".into())));
     }
