@@ -16,7 +16,7 @@ use std::{
 
 use knowledgepulse_embedder::{
     BackendKind, EmbedError, Embedder, LoadState, LongText, ModelOptions, ModelSettings,
-    PackageFolder, Pooling, Precision, SharedModel, TextBuffer, library_version,
+    PackageFolder, Pooling, Precision, SharedModel, TextBuffer, disable_telemetry, library_version,
 };
 use knowledgepulse_scoring::{
     Error, Invalid, Novelty, Result,
@@ -175,7 +175,10 @@ impl Settings {
         options.max_tokens = max_tokens.or(options.max_tokens);
         options.prefix = text_of("prefix").or(options.prefix.take());
         options.output = text_of("output").or(options.output.take());
-        model.library = path_of("library").or(model.library.take());
+        if let Some(library) = path_of("library") {
+            disable_telemetry();
+            model.library = Some(library);
+        }
         let share = |text: &str| text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
         *threshold = given.get("threshold", "a number in [0, 1]", share).unwrap_or(*threshold);
         given.wrong
