@@ -13,7 +13,7 @@ use std::{
 use knowledgepulse_workers::available_cores;
 
 use crate::{EmbedError, Pooling, Result};
-pub(crate) use files::{MANIFEST, TOKENIZER, hash_file};
+pub(crate) use files::{MANIFEST, TOKENIZER};
 use package::MOVED;
 pub use package::PackageFolder;
 

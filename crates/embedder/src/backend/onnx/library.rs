@@ -18,7 +18,10 @@ use ort::{
     sys::{ORT_API_VERSION, OrtApi, OrtApiBase, OrtErrorCode, OrtStatus},
 };
 
-use crate::{EmbedError, Result, model::files::verify_library};
+use crate::{
+    EmbedError, Result,
+    model::files::{regular_file, verify_library},
+};
 
 struct LoadedLibrary {
     /// The path that the user gave.
@@ -32,16 +35,15 @@ struct LoadedLibrary {
 static LOADED: OnceCell<LoadedLibrary> = OnceCell::new();
 static ENVIRONMENT: OnceCell<Environment> = OnceCell::new();
 
-/// Disables the telemetry client of ONNX Runtime, in the versions that have one. The shipped library has none, but the
-/// user may name another one. Only an environment variable switches it off, which is set here unless the user has set it.
+/// Disables the telemetry client of ONNX Runtime, for a library of the user's own: some versions have one, the shipped
+/// library has none. Only an environment variable switches it off, which is set here unless the user has set it.
 pub fn disable_telemetry() {
     static ONCE: Once = Once::new();
     const VARIABLE: &str = "ORT_DISABLE_TELEMETRY";
     ONCE.call_once(|| {
         if std::env::var_os(VARIABLE).is_none() {
             // SAFETY: no other thread may access the environment without the lock of the C library at this
-            // moment. This runs once, while the addon is loaded and before it starts threads. Another
-            // thread of the process could still do so; setting the value this early makes that unlikely.
+            // moment. This runs once, on the JavaScript thread, as when JavaScript assigns to `process.env`.
             unsafe { std::env::set_var(VARIABLE, "1") };
         }
     });
@@ -54,6 +56,7 @@ pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
     let path = &std::path::absolute(path).map_err(|error| failed(error.to_string()))?;
     // The loader's own message for a missing file is about the search path, not about the file.
     let file = fs::canonicalize(path).map_err(|error| failed(error.to_string()))?;
+    regular_file(&file)?;
     let loaded = LOADED.get_or_try_init(|| {
         verify_library(path)?;
         load(path, &file).map_err(|reason| EmbedError::Library { path: path.clone(), reason })
@@ -81,7 +84,12 @@ fn load(path: &Path, file: &Path) -> Result<LoadedLibrary, String> {
     #[cfg(target_os = "linux")]
     check_processors(|file| fs::read_to_string(file).unwrap_or_default())?;
     check_complete(file)?;
-    let library = open(path).map_err(|error| with_sources(&error))?;
+    let library = open(path).map_err(|error| match with_sources(&error) {
+        reason if reason.contains("failed to map segment") => {
+            format!("{reason}; its file system must not be mounted with noexec")
+        }
+        reason => reason,
+    })?;
     let (mut api, version) = interface(&library)?;
     // SAFETY: an `OrtErrorCode` is an `i32`.
     let _ = ERROR_NUMBER.set(unsafe { transmute::<ErrorCodeOf, ErrorNumberOf>(api.GetErrorCode) });
@@ -111,9 +119,13 @@ unsafe extern "system" fn error_code(status: *const OrtStatus) -> OrtErrorCode {
 }
 
 fn open(path: &Path) -> Result<Library, libloading::Error> {
-    // SAFETY: this runs the initialisers of the library, which the user trusts.
-    #[cfg(not(windows))]
-    let library = unsafe { Library::new(path) };
+    // SAFETY: this runs the initialisers of the library, which the user trusts. With `RTLD_NOW`, a missing function is an
+    // error here; otherwise the first call of it would end the process.
+    #[cfg(unix)]
+    let library = unsafe {
+        use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+        Library::open(Some(path), RTLD_NOW | RTLD_LOCAL).map(Into::into)
+    };
     // SAFETY: as above. With this flag, its dependencies are found beside it.
     #[cfg(windows)]
     let library = unsafe {
