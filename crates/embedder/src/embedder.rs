@@ -123,7 +123,6 @@ impl Embedder {
         for ids in &windows {
             let compute = || {
                 is_computed.set(true);
-                memory_probe::require(memory_probe::FOR_A_TEXT)?;
                 self.run(ids, cancel)
             };
             let embedding = match windows.len() {
