@@ -1,6 +1,6 @@
 /** Loads the addon of this platform: from `npm/` in a checkout of the repository, else from the platform package. */
-const { existsSync, readdirSync, realpathSync } = require("node:fs");
-const { dirname, join } = require("node:path");
+const { existsSync, readdirSync } = require("node:fs");
+const { join } = require("node:path");
 const { ScoringError } = require("./errors.js");
 
 const PACKAGE = "@knowledgepulse/scoring";
@@ -88,12 +88,6 @@ function installedAt(name) {
 	}
 }
 
-/** Converts a folder inside Electron's archive to the unpacked one, because native code cannot read the archive. */
-function unpacked(folder) {
-	const onDisk = folder.replace(/([\\/]app\.asar)(?=[\\/])/, "$1.unpacked");
-	return existsSync(onDisk) ? onDisk : folder;
-}
-
 /** The platform packages in a folder of packages. */
 function installedIn(folder) {
 	const [scope, prefix] = PACKAGE.split("/");
@@ -110,9 +104,5 @@ function installedIn(folder) {
 module.exports = function load() {
 	const name = platformName();
 	const local = join(__dirname, "..", "npm", name, `scoring.${name}.node`);
-	const native = existsSync(local) ? require(local) : requirePackage(name);
-	// Model and library are beside the addon.
-	const file = existsSync(local) ? local : installedAt(name);
-	if (file) native.setAddonFolder(unpacked(dirname(realpathSync(file))));
-	return native;
+	return existsSync(local) ? require(local) : requirePackage(name);
 };

@@ -40,9 +40,13 @@ function load(entry, pretend = {}) {
 		async ({ input }) => {
 			const { createRequire } = await import("node:module");
 			const require = createRequire(input.entry);
-			const { libc, ...properties } = input.pretend;
+			const { libc, isElectron, ...properties } = input.pretend;
 			for (const [name, value] of Object.entries(properties))
 				Object.defineProperty(process, name, { value });
+			const { dlopen } = process;
+			if (isElectron)
+				process.dlopen = (module, file, ...rest) =>
+					dlopen(module, file.replace("app.asar", "app.asar.unpacked"), ...rest);
 			if (libc) require("detect-libc").familySync = () => libc;
 			try {
 				const { evaluateValue, status } = require(input.entry);
@@ -86,13 +90,12 @@ test("model and library are found outside of an archive of Electron", async (t) 
 	const archive = join(installation(t).modules, "..", "app.asar");
 	cpSync(join(archive, "..", "node_modules"), join(archive, "node_modules"), { recursive: true });
 	const scope = join("node_modules", "@knowledgepulse");
-	// Electron shows files beside its archive as if in it.
+	// Electron shows files beside its archive as if in it, and loads addons from there.
 	const addon = join(scope, `scoring-${platform}`, `scoring.${platform}.node`);
 	cpSync(join(built, basename(addon)), join(archive, addon));
 	const onDisk = join(`${archive}.unpacked`, dirname(addon));
-	mkdirSync(dirname(onDisk), { recursive: true });
-	symlinkSync(built, onDisk);
-	const { status } = await load(join(archive, scope, "scoring", "index.js"));
+	cpSync(built, onDisk, { recursive: true });
+	const { status } = await load(join(archive, scope, "scoring", "index.js"), { isElectron: true });
 	assert.deepEqual([status.embedder.state, status.embedder.reason], ["ready", null]);
 	assert.equal(status.embedder.model, join(onDisk, "model"));
 });
