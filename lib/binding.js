@@ -1,6 +1,7 @@
 /** Loads the addon of this platform: from `npm/` in a checkout of the repository, else from the platform package. */
-const { accessSync, existsSync, readdirSync, realpathSync } = require("node:fs");
-const { dirname, join } = require("node:path");
+const { accessSync, existsSync, readdirSync } = require("node:fs");
+const { createRequire } = require("node:module");
+const { join } = require("node:path");
 const { ScoringError } = require("./errors.js");
 
 const PACKAGE = "@knowledgepulse/scoring";
@@ -41,13 +42,6 @@ function requirePackage(name) {
 	throw failure(
 		`there is no package for ${name}. There are packages for Linux (glibc and musl), macOS and Windows, each on x64 and arm64.`,
 	);
-}
-
-/** Loads an addon from a path that is computed, which bundlers would follow in a call of \`require\`. */
-function open(file) {
-	const addon = { exports: {} };
-	process.dlopen(addon, file);
-	return addon.exports;
 }
 
 function failure(text, options) {
@@ -131,12 +125,6 @@ function installedAt(name) {
 	}
 }
 
-/** Converts a folder inside Electron's archive to the unpacked one, because native code cannot read the archive. */
-function unpacked(folder) {
-	const onDisk = folder.replace(/([\\/]app\.asar)(?=[\\/])/, "$1.unpacked");
-	return existsSync(onDisk) ? onDisk : folder;
-}
-
 /** The platform packages in a folder of packages. */
 function installedIn(folder) {
 	const [scope, prefix] = PACKAGE.split("/");
@@ -153,9 +141,6 @@ function installedIn(folder) {
 module.exports = function load() {
 	const name = platformName();
 	const local = join(__dirname, "..", "npm", name, `scoring.${name}.node`);
-	const native = existsSync(local) ? open(local) : requirePackage(name);
-	// Model and library are beside the addon.
-	const file = existsSync(local) ? local : installedAt(name);
-	if (file) native.setAddonFolder(unpacked(dirname(realpathSync(file))));
-	return native;
+	// Bundlers would follow the path in a call of `require`.
+	return existsSync(local) ? createRequire(local)(local) : requirePackage(name);
 };

@@ -181,8 +181,14 @@ module.exports = class Scorer {
 		const file = fileOf(path, "path");
 		const given = scorerOptions(options, SIGNAL);
 		const load = async () => {
-			const { size } = await stat(file);
-			const pieces = attempt(() => new native.SnapshotPieces(size));
+			const found = await stat(file);
+			// Reading a pipe or a device may not end.
+			if (!found.isFile())
+				throw new ScoringError(`${file}: expected a file`, {
+					code: "INVALID_SNAPSHOT",
+					path: file,
+				});
+			const pieces = attempt(() => new native.SnapshotPieces(found.size));
 			for await (const piece of contents(file)) pieces.push(piece);
 			return Scorer.#restored(pieces, given, file);
 		};

@@ -15,7 +15,6 @@ use std::{
     time::Duration,
 };
 
-use knowledgepulse_embedder::disable_telemetry;
 use knowledgepulse_scoring::{Error, Result, Scorer as Engine, scorer::ScorerOptions};
 use knowledgepulse_workers::{Lane, fault};
 use napi::{
@@ -73,7 +72,6 @@ impl Scorers {
 impl EnvState {
     /// Makes the state of `env`, with a hook that ends its work before the environment ends.
     pub fn install(env: &Env) -> napi::Result<()> {
-        disable_telemetry();
         let default = Engine::new(ScorerOptions::default());
         let outbox = Outbox::new(env)?;
         let scorers = Arc::<Scorers>::default();

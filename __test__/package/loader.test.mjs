@@ -1,13 +1,5 @@
 import assert from "node:assert/strict";
-import {
-	chmodSync,
-	cpSync,
-	mkdirSync,
-	readFileSync,
-	renameSync,
-	symlinkSync,
-	writeFileSync,
-} from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
@@ -48,12 +40,14 @@ function load(entry, pretend = {}, execArgv = []) {
 		async ({ input }) => {
 			const { createRequire } = await import("node:module");
 			const require = createRequire(input.entry);
-			const { libc, user, open, ...properties } = input.pretend;
+			const { libc, user, isElectron, ...properties } = input.pretend;
 			if (user) process.setuid(user);
-			const { dlopen } = process;
-			if (open) process.dlopen = (module, file) => dlopen(module, file.replace(...open));
 			for (const [name, value] of Object.entries(properties))
 				Object.defineProperty(process, name, { value });
+			const { dlopen } = process;
+			if (isElectron)
+				process.dlopen = (module, file, ...rest) =>
+					dlopen(module, file.replace("app.asar", "app.asar.unpacked"), ...rest);
 			if (libc) require("detect-libc").familySync = () => libc;
 			try {
 				const { evaluateValue, status } = require(input.entry);
@@ -94,20 +88,17 @@ test("the addon is found beside the main package", async (t) => {
 });
 
 test("model and library are found outside of an archive of Electron", async (t) => {
-	const { modules, place } = installation(t);
-	symlinkSync(built, place(platform));
+	const { modules } = installation(t);
 	const archive = join(modules, "..", "app.asar");
-	cpSync(modules, join(archive, "node_modules"), { recursive: true, dereference: true });
+	cpSync(modules, join(archive, "node_modules"), { recursive: true });
 	const scope = join("node_modules", "@knowledgepulse");
+	// Electron shows files beside its archive as if in it, and loads addons from there.
 	const inside = join(archive, scope, `scoring-${platform}`);
 	const onDisk = join(`${archive}.unpacked`, scope, `scoring-${platform}`);
-	mkdirSync(dirname(onDisk), { recursive: true });
-	renameSync(inside, onDisk);
-	// Electron shows files beside its archive as if in it, and opens addons there.
-	cpSync(join(onDisk, "index.js"), join(inside, "index.js"));
-	cpSync(join(onDisk, `scoring.${platform}.node`), join(inside, `scoring.${platform}.node`));
-	const open = ["app.asar", "app.asar.unpacked"];
-	const { status } = await load(join(archive, scope, "scoring", "index.js"), { open });
+	for (const file of ["index.js", `scoring.${platform}.node`])
+		cpSync(join(built, file), join(inside, file));
+	cpSync(built, onDisk, { recursive: true });
+	const { status } = await load(join(archive, scope, "scoring", "index.js"), { isElectron: true });
 	assert.deepEqual([status.embedder.state, status.embedder.reason], ["ready", null]);
 	assert.equal(status.embedder.model, join(onDisk, "model"));
 });

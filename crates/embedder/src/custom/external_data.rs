@@ -5,14 +5,13 @@
 
 use std::{
     collections::BTreeSet,
-    fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use memchr::memmem;
 
-use crate::{EmbedError, Result, custom::is_inside};
+use crate::{EmbedError, Result, custom::is_inside, model::files::open};
 
 /// The beginning of an entry: the tag of the first field, its length, the key, and the tag of the second field.
 const ENTRY: &[u8] = b"\x0a\x08location\x12";
@@ -24,8 +23,7 @@ const MAX_PATH_BYTES: usize = (1 << 14) - 1;
 const CHUNK: u64 = 1 << 20;
 
 pub(crate) fn files(graph: &Path) -> Result<Vec<PathBuf>> {
-    let found = File::open(graph).and_then(|graph| locations(graph, CHUNK));
-    let found = found.map_err(|error| EmbedError::file(graph, error))?;
+    let found = locations(open(graph)?, CHUNK).map_err(|error| EmbedError::file(graph, error))?;
     if let Some(location) = found.iter().find(|location| !is_inside(location)) {
         let what = format!("external data: expected a file in its folder, got {location:?}");
         return Err(EmbedError::file(graph, what));
