@@ -71,7 +71,10 @@ function inaccessible(folder) {
 	}
 }
 
-/** What to do about failures that another installation would not mend, by code or message. */
+/**
+ * What to do about failures that another installation would not mend, by code or message.
+ * @type {[RegExp, string][]}
+ */
 const REMEDIES = [
 	[
 		/ADDON_BUNDLED/,

@@ -64,8 +64,8 @@ export const deployments = [
 		tool: "Node.js, single executable",
 		setting: 'createRequire(process.execPath)("@knowledgepulse/scoring")',
 		build: [[node(26), "--build-sea", "sea.json"]],
-		output: ["out/single", MODULES],
-		start: ["out/single"],
+		output: ["single", MODULES],
+		start: ["single"],
 		runtime: [],
 	},
 	{

@@ -86,7 +86,7 @@ const load = createRequire(process.execPath);
 const { evaluateValue, explainValue, status } = load("@knowledgepulse/scoring");
 (async () => { ${SCORE}${AGAIN}${PRINT} })();
 `,
-	"sea.json": JSON.stringify({ main: "compiled.cjs", output: "out/single" }),
+	"sea.json": JSON.stringify({ main: "compiled.cjs", output: "single" }),
 	/** Scores with a store in a file. */
 	"store.mjs": `import { readFileSync } from "node:fs";
 import { Scorer } from "@knowledgepulse/scoring";
