@@ -221,6 +221,7 @@ export async function deploy(workspace, deployment) {
 		isMinimal,
 		elsewhere,
 		refuses,
+		again = "cache",
 	} = deployment;
 	const project = await workspace.project(installerOf(deployment));
 	for (const given of build) {
