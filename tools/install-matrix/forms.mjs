@@ -208,8 +208,9 @@ export function judge(stdout, form = {}) {
 			result.scores.length === scores.length &&
 			scores.every((score, i) => Math.abs(score - result.scores[i]) <= tolerance);
 		if (!right) return `scores ${result.scores} for ${scores}`;
-		const isKnown = result.again?.source === again && result.again.novelty < 1e-6;
-		if (again && !isKnown) return `scored again: ${JSON.stringify(result.again)}`;
+		const { source, novelty } = result.again ?? {};
+		if (again && !(source === again && novelty < 1e-6))
+			return `scored again: ${JSON.stringify(result.again)}`;
 	}
 	return null;
 }
