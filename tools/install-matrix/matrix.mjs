@@ -7,6 +7,7 @@ import { resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { execute, tail } from "../lib/process.mjs";
 import { checks } from "./checks.mjs";
+import { deploy, deployments } from "./deployments.mjs";
 import { failures } from "./failures.mjs";
 import {
 	bundleForms,
@@ -79,22 +80,42 @@ function matrix(title, installers, forms) {
 	});
 }
 
-// The installers' tests have the first two forms.
-matrix("installers", installers, moduleForms.slice(0, 2));
-matrix("the SDK", sdkInstallers, sdkForms);
-matrix("the command line", cliInstallers, cliForms);
-matrix("module systems", [npmInstaller], moduleForms.slice(2));
-matrix("test runners", [npmInstaller], testForms);
-matrix("bundles, with the package external", [npmInstaller], bundleForms);
-for (const { name, installer, form } of [...frameworks, ...telemetry])
-	matrix(name, [installer], [form]);
+/** The tests of the deployments of a part, or of those that are in none. */
+function deployed(part) {
+	describe("deployments", AT_ONCE, () => {
+		for (const deployment of deployments.filter((deployment) => deployment.part === part))
+			test(deployment.name, async (t) => t.diagnostic(await deploy(workspace, deployment)));
+	});
+}
 
-describe("checks", () => {
-	for (const { name, check } of checks)
-		test(name, async (t) => t.diagnostic(await check(workspace)));
-});
+function all() {
+	// The installers' tests have the first two forms.
+	matrix("installers", installers, moduleForms.slice(0, 2));
+	matrix("the SDK", sdkInstallers, sdkForms);
+	matrix("the command line", cliInstallers, cliForms);
+	matrix("module systems", [npmInstaller], moduleForms.slice(2));
+	matrix("test runners", [npmInstaller], testForms);
+	matrix("bundles, with the package external", [npmInstaller], bundleForms);
+	for (const { name, installer, form } of [...frameworks, ...telemetry])
+		matrix(name, [installer], [form]);
+	deployed();
 
-describe("failed installs", AT_ONCE, () => {
-	for (const { name, check } of failures)
-		test(name, async (t) => t.diagnostic(await check(workspace)));
-});
+	describe("checks", () => {
+		for (const { name, check } of checks)
+			test(name, async (t) => t.diagnostic(await check(workspace)));
+	});
+
+	describe("failed installs", AT_ONCE, () => {
+		for (const { name, check } of failures)
+			test(name, async (t) => t.diagnostic(await check(workspace)));
+	});
+}
+
+// The workflow gives all parts in one argument, which may be empty.
+const parts = process.argv.slice(2).flatMap((given) => given.split(" ").filter(Boolean));
+for (const part of parts) {
+	const known = new Set(deployments.flatMap((deployment) => deployment.part ?? []));
+	assert.ok(known.has(part), `no part ${part}: there are ${[...known].join(", ")}`);
+	deployed(part);
+}
+if (parts.length === 0) all();

@@ -104,8 +104,20 @@ export function checkPlatform(packed, main) {
 		...checkScripts(manifest),
 		...(installed > limit ? [`${installed} bytes installed: expected at most ${limit}`] : []),
 		...native.flatMap((file) => checkNative(packed, manifest, file)),
+		...checkNames(packed, [
+			...native,
+			...expected.filter((file) => /\.(json|bin|onnx)$/.test(file)),
+		]),
 		...checkNotices(packed, manifest),
 	];
+}
+
+/** Tools that trace files find those that the module of a platform package names. */
+function checkNames(packed, files) {
+	const text = read(packed, "index.js");
+	return files
+		.filter((file) => file !== "package.json" && !text.includes(`${file}"`))
+		.map((file) => `index.js: does not name ${file}`);
 }
 
 function manifestOf(packed) {

@@ -1,6 +1,6 @@
 /** Opens the file: sets it up, and checks its application and schema. */
-const { existsSync } = require("node:fs");
-const { dirname } = require("node:path");
+const { existsSync, readdirSync } = require("node:fs");
+const { dirname, join } = require("node:path");
 
 /** `kpnl`, the application id in the header of the file. */
 const APPLICATION = 0x6b706e6c;
@@ -81,6 +81,11 @@ function setUp(db) {
 	// Another process may have been first.
 	if (!hasTables(db)) db.exec(TABLES);
 	db.exec("COMMIT");
+}
+
+/** Names the addons of SQLite, for tools that look for files in the source. Nothing calls it. */
+function _addons() {
+	readdirSync(join(__dirname, "../../../@photostructure/sqlite/prebuilds"));
 }
 
 /** Returns the open file. Never waits: throws SQLite's error if the file is locked. */
