@@ -28,7 +28,7 @@ function check(name, start, skip) {
 
 		const open = ({ namespace }) => new PostgresStore({ pool, namespace });
 		async function age(namespace, ms) {
-			for (const table of ["kp_novelty_entries", "kp_novelty_head"])
+			for (const table of ["kp_novelty.entries", "kp_novelty.head"])
 				await pool.query(`UPDATE ${table} SET at = at - $1 WHERE namespace = $2`, [ms, namespace]);
 		}
 		for (const { name, run } of conformance(open, { age })) test(`PostgresStore: ${name}`, run);

@@ -128,7 +128,7 @@ describe("connections", { skip: missing }, () => {
 			assert.equal((await store.read(options())).head, 1);
 			await assert.rejects(
 				pool.query(
-					"SELECT kp_novelty_append_v1('limited', 'm', 1, NULL, NULL, NULL, NULL, 1, NULL, false, 10, '{}', '{}', '{}', '')",
+					"SELECT kp_novelty.append_v1('limited', 'm', 1, NULL, NULL, NULL, NULL, 1, NULL, false, 10, '{}', '{}', '{}', '')",
 				),
 				{ code: "55P03" },
 			);
