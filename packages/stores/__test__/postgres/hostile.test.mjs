@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { migrationSql, PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
+import pg from "../support/driver.mjs";
 import { add, clear, end, forget, options, readAll } from "../support/entries.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
 

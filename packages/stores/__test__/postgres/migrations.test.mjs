@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { migrationSql, PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
+import pg from "../support/driver.mjs";
 import { add, end, forget, options } from "../support/entries.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
+import pg from "../support/driver.mjs";
 import { add, callsOf, clear, forget, options, readAll } from "../support/entries.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
 

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import pg from "pg";
+import pg from "../support/driver.mjs";
 import {
 	draws,
 	isLongRun,

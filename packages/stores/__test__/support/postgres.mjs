@@ -22,7 +22,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
+import pg from "./driver.mjs";
 import { startProgram } from "../../../../tools/lib/process.mjs";
 import { installPostgres, missing, programs } from "../../../../tools/postgres/install.mjs";
 
