@@ -213,7 +213,7 @@ describe("connections", { skip: missing }, () => {
 			await strict.end();
 		});
 
-	test("a store works with binary results and any bytea_output, and keeps the pool's setting", async () => {
+	test("a store works with binary results and any bytea_output", async () => {
 		const database = await server.createDatabase();
 		const escaping = "-c bytea_output=escape";
 		const binary = new pg.Pool(
@@ -227,8 +227,6 @@ describe("connections", { skip: missing }, () => {
 		assert.deepEqual(third.embedding, entries[2].embedding);
 		const page = await store.append([add()], options());
 		assert.deepEqual(page.entries[0].embedding, first.embedding);
-		const { fields } = await binary.query("SELECT $1::bigint", [1]);
-		assert.equal(fields[0].format, "binary");
 		await binary.end();
 	});
 
