@@ -1,5 +1,10 @@
 /** The options that all stores have. */
-const { invalidOption, kind, kinds, readOptions } = require("@knowledgepulse/scoring/internal/options");
+const {
+	invalidOption,
+	kind,
+	kinds,
+	readOptions,
+} = require("@knowledgepulse/scoring/internal/options");
 
 /** The maximum length of a namespace: an index key of PostgreSQL has at most 2,700 bytes. */
 const LONGEST = 200;

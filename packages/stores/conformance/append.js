@@ -41,7 +41,10 @@ exports.rules = {
 		[1, 2, 64, 1].map((size) => ["one", adds(size)]),
 
 	"append keeps kind and id of every entry": () => [
-		["one", [...IDS.flatMap((id) => [add(id), forget(`other ${id}`.slice(0, LONGEST))]), add(null)]],
+		[
+			"one",
+			[...IDS.flatMap((id) => [add(id), forget(`other ${id}`.slice(0, LONGEST))]), add(null)],
+		],
 		["one", [clear()]],
 	],
 

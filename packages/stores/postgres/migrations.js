@@ -21,7 +21,8 @@ const BOOK = `SELECT FROM pg_catalog.pg_class c
 	JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 	WHERE n.nspname OPERATOR(pg_catalog.=) 'kp_novelty'::pg_catalog.name
 		AND c.relname OPERATOR(pg_catalog.=) 'migrations'::pg_catalog.name`;
-const NEWEST = "SELECT pg_catalog.max(version)::pg_catalog.text AS version FROM kp_novelty.migrations";
+const NEWEST =
+	"SELECT pg_catalog.max(version)::pg_catalog.text AS version FROM kp_novelty.migrations";
 
 const mismatch = (message) => new ScoringError(message, { code: "STORE_MISMATCH" });
 

@@ -1,8 +1,8 @@
 import { after, before, describe, test } from "node:test";
 import { conformance } from "@knowledgepulse/scoring-stores/conformance";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "../support/driver.mjs";
 import { isLongRun } from "../../../../__test__/support/draws.mjs";
+import pg from "../support/driver.mjs";
 import { startPglite } from "../support/pglite.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
 

@@ -160,7 +160,9 @@ describe("connections", { skip: missing }, () => {
 			const config = { host: "127.0.0.1", port: proxy.port, user: "postgres" };
 			const far = new pg.Pool({ ...config, database: "postgres" });
 			const connectionString = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
-			const store = open(owner === "the store" ? { pool: undefined, connectionString } : { pool: far });
+			const store = open(
+				owner === "the store" ? { pool: undefined, connectionString } : { pool: far },
+			);
 			await store.append([add()], options());
 			// Instead of waiting for the end of the connection.
 			proxy.farewell = fatal("57P01", "the server shuts down");
@@ -205,7 +207,10 @@ describe("connections", { skip: missing }, () => {
 			const strict = new pg.Pool(server.config({ database, options: set }));
 			const { rows } = await strict.query("SHOW transaction_isolation");
 			assert.deepEqual(rows, [{ transaction_isolation: level }]);
-			const stores = Array.from({ length: 4 }, () => new PostgresStore({ pool: strict, migrate: true }));
+			const stores = Array.from(
+				{ length: 4 },
+				() => new PostgresStore({ pool: strict, migrate: true }),
+			);
 			const sent = stores.map(() => [add(), add()]);
 			await Promise.all(stores.map((store, index) => store.append(sent[index], options())));
 			await stores[0].append([forget("a")], options());
@@ -277,7 +282,8 @@ describe("connections", { skip: missing }, () => {
 			await store.read(options({ after: end(page) }));
 		}
 		assert.equal(texts.size, 2);
-		const sql = "SELECT query FROM pg_stat_activity WHERE query LIKE '%kp_novelty.append_v1%' AND pid <> pg_backend_pid()";
+		const sql =
+			"SELECT query FROM pg_stat_activity WHERE query LIKE '%kp_novelty.append_v1%' AND pid <> pg_backend_pid()";
 		for (const { query } of await server.query(sql)) assert.ok(texts.has(query), query);
 	});
 

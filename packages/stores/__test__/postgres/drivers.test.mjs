@@ -40,7 +40,8 @@ describe("drivers", { skip: missing }, () => {
 		["parsers of its own", { types: { getTypeParser: () => () => "parsed" } }],
 	])
 		test(`a store works with a pool that has ${what}, and leaves no timer`, async () => {
-			const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+			const timers = () =>
+				process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 			const before = timers();
 			await use(new pg.Pool(server.config({ idleTimeoutMillis: 0, ...config })));
 			assert.ok(timers() <= before, `${timers()} timers, ${before} before`);
@@ -105,7 +106,9 @@ describe("drivers", { skip: missing }, () => {
 		});
 
 	const pgbouncer = spawnSync("pgbouncer", ["--version"]).status === 0;
-	test("a store works with PgBouncer in transaction mode", { skip: !pgbouncer && "no pgbouncer" }, async () => {
+	test("a store works with PgBouncer in transaction mode", {
+		skip: !pgbouncer && "no pgbouncer",
+	}, async () => {
 		const bouncer = await startBouncer();
 		const { config } = bouncer;
 		try {
@@ -135,7 +138,8 @@ async function startBouncer() {
 		auth_type = any
 		pool_mode = transaction`.replace(/^\t+/gm, ""),
 	);
-	const prefix = process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
+	const prefix =
+		process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
 	const program = startProgram([...prefix, "pgbouncer", path], { cwd: folder });
 	const config = { host: folder, port, user: "postgres", database: "postgres" };
 	for (let attempt = 0; ; attempt++) {
@@ -146,7 +150,8 @@ async function startBouncer() {
 			await client.end();
 			break;
 		} catch (error) {
-			if (attempt === 200) throw new Error(`no PgBouncer: ${program.output.stderr}`, { cause: error });
+			if (attempt === 200)
+				throw new Error(`no PgBouncer: ${program.output.stderr}`, { cause: error });
 			await new Promise((resolve) => setTimeout(resolve, 50));
 		}
 	}
@@ -170,14 +175,40 @@ function message(type, ...parts) {
 }
 
 const int16 = (value) => [value >> 8, value & 255];
-const field = (name, oid) => [...Buffer.from(`${name}\0`), 0, 0, 0, 0, 0, 0, 0, 0, 0, oid, 0, 0, 0, 0, 0, 0, 0, 0];
+const field = (name, oid) => [
+	...Buffer.from(`${name}\0`),
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	oid,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+];
 
 /** Messages that a server may send while it answers a query. */
 const ANSWERS = {
 	parseComplete: message("1"),
 	bindComplete: message("2"),
 	noData: message("n"),
-	rowDescription: message("T", int16(3), field("page", 114), field("entries", 114), field("embeddings", 25)),
+	rowDescription: message(
+		"T",
+		int16(3),
+		field("page", 114),
+		field("entries", 114),
+		field("embeddings", 25),
+	),
 	otherDescription: message("T", int16(1), field("x", 17)),
 	row: message("D", int16(3), [0, 0, 0, 2], "{}", [255, 255, 255, 255], [255, 255, 255, 255]),
 	otherRow: message("D", int16(1), [0, 0, 0, 1], "x"),
@@ -215,7 +246,9 @@ async function startImpostor(answer) {
 
 test("a server's unexpected answers make calls reject, and end nothing else", async () => {
 	let names;
-	const impostor = await startImpostor(() => Buffer.concat([...names.map((name) => ANSWERS[name]), READY]));
+	const impostor = await startImpostor(() =>
+		Buffer.concat([...names.map((name) => ANSWERS[name]), READY]),
+	);
 	const config = { host: "127.0.0.1", port: impostor.address().port, user: "a", database: "a" };
 	const pool = new pg.Pool({ ...config, max: 1 });
 	const store = new PostgresStore({ pool });
@@ -231,7 +264,10 @@ test("a server's unexpected answers make calls reject, and end nothing else", as
 			const call = options({ signal: AbortSignal.timeout(2000) });
 			const sent = method === "read" ? store.read(call) : store.append([add()], call);
 			const found = await sent.catch((error) => error);
-			assert.ok(found instanceof Error || isPage(), `${method}, ${names}: ${JSON.stringify(found)}`);
+			assert.ok(
+				found instanceof Error || isPage(),
+				`${method}, ${names}: ${JSON.stringify(found)}`,
+			);
 		}
 	await pool.end();
 	impostor.close();

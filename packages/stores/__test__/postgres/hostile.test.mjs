@@ -144,7 +144,9 @@ describe("hostile roles", { skip: missing }, () => {
 			await pool.query("RESET SESSION AUTHORIZATION");
 			await pool.query(PATH);
 			await pool.query(await readFile(RECIPE, "utf8"));
-			await pool.query("RESET search_path; GRANT kp_novelty_tenant TO mallory; CREATE ROLE tenant IN ROLE kp_novelty_tenant");
+			await pool.query(
+				"RESET search_path; GRANT kp_novelty_tenant TO mallory; CREATE ROLE tenant IN ROLE kp_novelty_tenant",
+			);
 			await pool.query("SET SESSION AUTHORIZATION tenant");
 			await pool.query(PATH);
 			await useAll(pool, "tenant");

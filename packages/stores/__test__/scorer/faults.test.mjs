@@ -4,8 +4,8 @@ import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "../support/driver.mjs";
 import { temporaryFolder } from "../../../../__test__/support/model-folder.mjs";
+import pg from "../support/driver.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
 import { startProxy } from "../support/proxy.mjs";
 import {

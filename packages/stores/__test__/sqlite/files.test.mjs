@@ -108,9 +108,13 @@ test("SqliteStore works again after a damaged file was replaced", async () => {
 });
 
 test("SqliteStore refuses objects that are not its own, and lets no trigger or view run", async () => {
-	const endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n";
+	const endless =
+		"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n";
 	for (const [sql, name] of [
-		[`CREATE TRIGGER hold BEFORE UPDATE ON novelty_head BEGIN ${endless}; END`, "has a foreign trigger hold"],
+		[
+			`CREATE TRIGGER hold BEFORE UPDATE ON novelty_head BEGIN ${endless}; END`,
+			"has a foreign trigger hold",
+		],
 		[`CREATE VIEW other AS ${endless}`, "has a foreign view other"],
 		["CREATE TABLE other (x)", "has a foreign table other"],
 		["ALTER TABLE novelty_head ADD COLUMN x INT", "has a foreign table novelty_head"],

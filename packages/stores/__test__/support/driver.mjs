@@ -15,4 +15,6 @@ const pg = require("pg");
 export default pg;
 
 /** Its version, as numbers. */
-export const version = require(`${folder || "pg"}/package.json`).version.split(".").map(Number);
+export const version = require(`${folder || "pg"}/package.json`)
+	.version.split(".")
+	.map(Number);
