@@ -1,6 +1,6 @@
 /**
- * The driver `pg`: the installed one, or the one in the folder `KP_PG_DRIVER`, which the stores get too. Other versions
- * are tested by `tools/drivers.mjs`.
+ * The driver `pg`: the installed one, or the one in the folder `KP_PG_DRIVER`, which the stores get too, as in the install
+ * matrix.
  */
 import Module, { createRequire } from "node:module";
 

@@ -88,7 +88,7 @@ BEGIN
 	RETURN h;
 END $$;
 
--- Returns a page that continues after p_after: a row that describes the page, then rows of about 32 entries, each
+-- Returns a page that continues after p_after: a row that describes the page, then rows of about 24 entries, each
 -- small enough for one read of a client. Such a row has the entries as JSON (seq, at, kind, call, id, bytes of the
 -- embedding) and all embeddings, contiguous, in base64. The caller's own entries, beyond p_own, have no embeddings. An
 -- id that is longer than the 1024 UTF-16 code units of the longest is read as another that is too long to be anywhere.
@@ -109,7 +109,7 @@ BEGIN
 				CASE WHEN l.seq <= p_own THEN l.embedding END AS embedding
 			FROM kp_novelty.entries l WHERE l.namespace = h.namespace AND l.seq > p_after AND l.seq <= h.seq
 			ORDER BY l.seq LIMIT p_limit
-		) n GROUP BY n.seq / 32 ORDER BY min(n.seq);
+		) n GROUP BY n.seq / 24 ORDER BY min(n.seq);
 END $$;
 
 -- Appends entries to a namespace under its lock; creates the namespace if it is missing. Returns the page after the
