@@ -119,13 +119,13 @@ exports.PostgresStore = class PostgresStore {
 		const { epoch = null, seq = null, call = null } = after ?? {};
 		const values = [namespace, model, maxElements, ttlMs, epoch, seq, call, limit, ...more];
 		let mayMigrate = this.#options.migrate;
-		for (;;)
+		for (;;) {
+			const within = this.#needsTransaction ? inTransaction : withClient;
 			try {
-				const within = this.#needsTransaction ? inTransaction : withClient;
 				return await within(this.#pool, signal, (client) => callFunction(client, name, values));
 			} catch (error) {
 				const isUndefined = UNDEFINED.includes(error?.code);
-				if (ISOLATION.includes(error?.code) && !this.#needsTransaction) {
+				if (ISOLATION.includes(error?.code) && within === withClient) {
 					this.#needsTransaction = true;
 				} else if (isUndefined && mayMigrate) {
 					mayMigrate = false;
@@ -133,6 +133,7 @@ exports.PostgresStore = class PostgresStore {
 				} else if (isUndefined && (await isOlder(this.#pool, signal))) throw mismatch(LACKING);
 				else throw this.#toError(error);
 			}
+		}
 	}
 
 	#toError(error) {
