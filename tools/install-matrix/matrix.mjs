@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { execute, tail } from "../lib/process.mjs";
+import { execute, must, tail } from "../lib/process.mjs";
 import { checks } from "./checks.mjs";
 import { deploy, deployments } from "./deployments.mjs";
 import { failures } from "./failures.mjs";
@@ -20,7 +20,7 @@ import {
 } from "./forms.mjs";
 import { cliInstallers, frameworks, installers, npmInstaller, telemetry } from "./installers.mjs";
 import { sdkInstallers } from "./sdk.mjs";
-import { runtimes } from "./tools.mjs";
+import { runtimes, tool } from "./tools.mjs";
 import { Workspace } from "./workspace.mjs";
 
 const RUN_SECONDS = 60;
@@ -99,6 +99,14 @@ function all() {
 	for (const { name, installer, form } of [...frameworks, ...telemetry])
 		matrix(name, [installer], [form]);
 	deployed();
+
+	// The tests of the checkout have the newest.
+	test("PostgreSQL's store works with the oldest pg", async () => {
+		const env = { ...process.env, KP_PG_DRIVER: tool("pg-oldest") };
+		const files = "packages/stores/__test__/postgres/*.test.mjs";
+		const command = ["sh", "-c", `exec "$0" --test ${files}`, process.execPath];
+		await must(command, { cwd: resolve(import.meta.dirname, "../.."), env, seconds: 600 });
+	});
 
 	describe("checks", () => {
 		for (const { name, check } of checks)

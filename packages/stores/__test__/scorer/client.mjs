@@ -2,7 +2,7 @@
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import pg from "pg";
+import pg from "../support/driver.mjs";
 import { Load, SCORER } from "./replay.mjs";
 
 const { postgres, place, options, name, width, skewMs = 0 } = JSON.parse(process.argv[2]);

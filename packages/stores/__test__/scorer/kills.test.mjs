@@ -8,7 +8,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import pg from "pg";
 import {
 	draws,
 	isLongRun,
@@ -17,6 +16,7 @@ import {
 	seed,
 } from "../../../../__test__/support/draws.mjs";
 import { change, temporaryFile } from "../sqlite/files.mjs";
+import pg from "../support/driver.mjs";
 import { end, options as reading } from "../support/entries.mjs";
 import { missing as skip, startPostgres } from "../support/postgres.mjs";
 import { assertReplayed, entriesOf, isFailed } from "./replay.mjs";
