@@ -46,7 +46,7 @@ function write(bytes, start) {
 	return end;
 }
 
-/** An id as of a trace. Bytes are counted only if there may be too many. */
+/** Whether a trace may have this id. Bytes are counted only if there may be too many. */
 const isId = (id) =>
 	isString(id) && (3 * id.length <= LONGEST_ID || Buffer.byteLength(id) <= LONGEST_ID);
 
@@ -59,16 +59,16 @@ function readEntry(entry, index, calls) {
 		fail(value, `entry ${seq} of the store: ${field}`, expected);
 	if (!isWhole(at, 0)) refuse(at, "at", WHOLE);
 	if (!isString(call) || !UUID.test(call)) refuse(call, "call", "a UUID");
-	if (id !== null && !isId(id)) refuse(id, "id", "a string of up to 1,024 bytes or null");
+	if (id !== null && !isString(id)) refuse(id, "id", "a string or null");
 	if (!KINDS.includes(kind)) refuse(kind, "kind", '"add", "forget" or "clear"');
-	if (kind === "forget" && id === null) refuse(id, "id", "a string");
 	const bytes = kind === "add" ? embedding : null;
 	const isBytes = bytes === null || isUint8Array(bytes);
 	if (!isBytes) refuse(bytes, "embedding", "a Uint8Array or null");
 	const length = bytes?.length ?? null;
 	if (length % 4 !== 0) refuse(length, "embedding", "bytes of float32");
 	// JSON has no lone surrogates.
-	const row = [seq, at, call, kind, id?.toWellFormed(), length, calls.get(call)];
+	const known = isId(id) ? id.toWellFormed() : undefined;
+	const row = [seq, at, call, kind, known, length, calls.get(call)];
 	return { row, bytes };
 }
 

@@ -127,7 +127,7 @@ impl From<Request> for StoreRequest {
     fn from(request: Request) -> Self {
         let (kind, id, vector) = match request {
             Request::Append(Change::Add { id, vector }) => ("add", id, vector),
-            Request::Append(Change::Forget(id)) => ("forget", Some(id), None),
+            Request::Append(Change::Forget(id)) => ("forget", id, None),
             Request::Append(Change::Clear) => ("clear", None, None),
             Request::Read => ("read", None, None),
         };
@@ -177,7 +177,7 @@ impl PackedPage {
             };
             let change = match kind {
                 Kind::Add => Change::Add { id, vector },
-                Kind::Forget => Change::Forget(id?),
+                Kind::Forget => Change::Forget(id),
                 Kind::Clear => Change::Clear,
             };
             Some(StoredEntry { seq, at: Duration::from_millis(at), call, change, own })

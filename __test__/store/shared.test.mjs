@@ -116,6 +116,17 @@ test("remember, forget and clear with a store change the memory of all scorers",
 	assert.equal(other.status().cacheSize, 1);
 });
 
+test("a store whose entries have ids that are too long, written by others, is read without these ids", async () => {
+	const { namespaces, scorer } = sharing();
+	const one = scorer();
+	await one.remember(texts[0]);
+	await one.forget("unknown");
+	for (const entry of namespaces.get("test").entries) entry.id = "x".repeat(1e6);
+	const { novelty } = await scorer().explainValue(texts[0]);
+	assert.deepEqual([novelty.source, novelty.nearest], ["store", null]);
+	assert.ok(novelty.maxSimilarity > 0.999);
+});
+
 test("forget of a string that is too long for an id removes and appends nothing", async () => {
 	const { namespaces, scorer } = sharing();
 	for (const one of [new Scorer(), scorer()]) {

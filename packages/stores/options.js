@@ -29,21 +29,16 @@ function readStoreOptions(options, known) {
 	return { ...own, namespace, durable };
 }
 
-/**
- * The maximum length of an id, as for traces, in UTF-16 code units. In UTF-8 these are at most 3072 bytes, also with the
- * escapes of PostgreSQL's store; readers replace longer ids that somebody has written into the database.
- */
+/** The maximum length of an id, as for traces, in bytes of UTF-8. Longer ones that others have written are read as null. */
 const LONGEST_ID = 1024;
 
 /** Refuses entries that others would take long to read. */
 function checkIds(entries) {
-	for (const [index, { id }] of entries.entries())
-		if (id?.length > LONGEST_ID)
-			throw invalidOption(
-				`entries[${index}].id`,
-				`at most ${LONGEST_ID} UTF-16 code units`,
-				String(id.length),
-			);
+	for (const [index, { id }] of entries.entries()) {
+		const length = Buffer.byteLength(id ?? "");
+		if (length > LONGEST_ID)
+			throw invalidOption(`entries[${index}].id`, `at most ${LONGEST_ID} bytes`, String(length));
+	}
 }
 
 module.exports = { SHARED, checkIds, readStoreOptions };

@@ -43,7 +43,7 @@ export interface PostgresStoreOptions {
  *
  * Rejects with the errors of `pg`, or with a `ScoringError` with one of these codes: `STORE_MISMATCH`: the tables are missing, older or
  * newer, or belong to another role; `INVALID_STORE`: the tables contradict each other; `INVALID_OPTION`: an id is longer
- * than 1,024 UTF-16 code units; `CLOSED`: `close` was called.
+ * than 1,024 bytes of UTF-8; `CLOSED`: `close` was called.
  * @example
  * ```ts
  * import { Scorer } from "@knowledgepulse/scoring";

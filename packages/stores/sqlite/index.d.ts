@@ -28,7 +28,7 @@ export interface SqliteStoreOptions {
  * - `"STORE_UNAVAILABLE"`: the file cannot be opened, read or written.
  * - `"STORE_MISMATCH"`: it belongs to another application, or to a newer version of this package.
  * - `"INVALID_STORE"`: it is not an SQLite file, it is damaged, or it has triggers, views or tables that are not the store's.
- * - `"INVALID_OPTION"`: an id is longer than 1,024 UTF-16 code units.
+ * - `"INVALID_OPTION"`: an id is longer than 1,024 bytes of UTF-8.
  * - `"CLOSED"`: the store was closed.
  * @example
  * ```ts

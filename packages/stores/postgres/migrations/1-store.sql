@@ -91,7 +91,7 @@ END $$;
 -- Returns a page that continues after p_after: a row that describes the page, then rows of about 24 entries, each
 -- small enough for one read of a client. Such a row has the entries as JSON (seq, at, kind, call, id, bytes of the
 -- embedding) and all embeddings, contiguous, in base64. The caller's own entries, beyond p_own, have no embeddings. An
--- id that is longer than the 1024 UTF-16 code units of the longest is read as another that is too long to be anywhere.
+-- id that is longer than any, which others have written, is read as NULL.
 CREATE FUNCTION kp_novelty.page_v1(
 	h kp_novelty.head, p_after bigint, p_reset boolean, p_limit integer, p_own bigint
 ) RETURNS TABLE (page pg_catalog.json, entries pg_catalog.json, embeddings pg_catalog.text) LANGUAGE plpgsql STABLE
@@ -105,7 +105,7 @@ BEGIN
 			encode(coalesce(string_agg(n.embedding, ''), ''), 'base64')
 		FROM (
 			SELECT l.seq, l.at, l.kind, l.call,
-				CASE WHEN octet_length(l.id) <= 3072 THEN l.id WHEN l.kind = 'forget' THEN repeat(' ', 3073) END AS id,
+				CASE WHEN octet_length(l.id) <= 2048 THEN l.id END AS id,
 				CASE WHEN l.seq <= p_own THEN l.embedding END AS embedding
 			FROM kp_novelty.entries l WHERE l.namespace = h.namespace AND l.seq > p_after AND l.seq <= h.seq
 			ORDER BY l.seq LIMIT p_limit

@@ -23,8 +23,8 @@ pub enum Change {
         /// The vector; `None` if the call is of this scorer, or a later [`Change::Forget`] has erased it.
         vector: Option<Box<[f32]>>,
     },
-    /// Remove the vectors with this id.
-    Forget(Id),
+    /// Remove the vectors with this id. `None` for an id that no vector has, because it is too long.
+    Forget(Option<Id>),
     /// Remove all vectors.
     Clear,
 }

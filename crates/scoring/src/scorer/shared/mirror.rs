@@ -205,7 +205,8 @@ impl Mirror {
                 }
                 Ok(outcome)
             }
-            Change::Forget(id) => {
+            Change::Forget(None) => Ok(Outcome::Removed(0)),
+            Change::Forget(Some(id)) => {
                 self.erased.remove(&id);
                 Ok(Outcome::Removed(self.cache.remove(&id, at)))
             }

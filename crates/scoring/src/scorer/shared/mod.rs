@@ -329,7 +329,7 @@ fn request(embedded: &EmbeddedCall) -> Option<Request> {
         Work::Peek(_) | Work::Decide(..) | Work::Similar(_) => {
             embedded.embedding().map(|_| Request::Read)
         }
-        Work::Forget(id) => Some(Request::Append(Change::Forget(id.clone()?))),
+        Work::Forget(id) => Some(Request::Append(Change::Forget(Some(id.clone()?)))),
         Work::Clear => Some(Request::Append(Change::Clear)),
         Work::WarmUp => Some(Request::Read),
         Work::Embed(_) => None,
