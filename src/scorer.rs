@@ -277,7 +277,7 @@ impl Scorer {
         };
         let input = || {
             let trace = or_throw(env, trace(head, confidence))?;
-            Ok::<_, napi::Error>(Input { trace, text: text()? })
+            Ok::<_, napi::Error>(Input { trace, text: text()?, before_own: false })
         };
         let work = match kind {
             CallKind::Evaluate | CallKind::Explain => Work::Score(input()?),

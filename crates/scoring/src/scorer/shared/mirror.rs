@@ -94,6 +94,11 @@ impl Mirror {
         }
     }
 
+    /// Returns the ids of the vectors alive at the last entry.
+    pub fn ids(&mut self) -> HashSet<Arc<str>> {
+        self.cache.ids(self.at).cloned().collect()
+    }
+
     /// Returns the number of vectors alive at the last entry.
     pub fn len(&mut self) -> usize {
         self.cache.len(self.at)
