@@ -1,13 +1,14 @@
 /** Scores many traces concurrently and in order, with bounded memory. */
 const { setImmediate } = require("node:timers/promises");
-const { check, kinds, readOptions } = require("./options.js");
+const { check, kinds, oneOf, readOptions } = require("./options.js");
 const { ignore, onAbort } = require("./signals.js");
 
 /** Calls in flight at once: enough to keep every core busy, few enough to stop soon. */
 const IN_FLIGHT = 64;
 
 const { action, errors, flag, signal } = kinds;
-const OPTIONS = { errors, onProgress: action, remember: flag, signal };
+const known = oneOf("score", "again");
+const OPTIONS = { errors, known, onProgress: action, remember: flag, signal };
 
 function iteratorOf(traces) {
 	const make = traces?.[Symbol.asyncIterator] ?? traces?.[Symbol.iterator];
@@ -17,7 +18,7 @@ function iteratorOf(traces) {
 }
 
 /**
- * Returns the results of `call(trace, { remember, signal })` for all traces, in order. The first failure ends
+ * Returns the results of `call(trace, { known, remember, signal })` for all traces, in order. The first failure ends
  * it and aborts the later calls; with `errors: "collect"`, `{ error }` replaces that result. A pending source
  * delays neither results nor an abort.
  */
@@ -26,9 +27,9 @@ exports.inOrder = function inOrder(call, traces, options = {}) {
 	return results(call, iteratorOf(traces), total, readOptions(options, OPTIONS));
 };
 
-async function* results(call, source, total, { errors, onProgress, remember, signal }) {
+async function* results(call, source, total, { errors, known, onProgress, remember, signal }) {
 	const stop = new AbortController();
-	const options = { remember, signal: stop.signal };
+	const options = { known, remember, signal: stop.signal };
 	/** Calls in order whose outcomes have not been taken. */
 	const inFlight = [];
 	/** @type {(value?: any) => void} */

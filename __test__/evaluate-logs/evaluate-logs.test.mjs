@@ -351,6 +351,13 @@ for (const [place, make] of [
 		assert.deepEqual(values(await all(again)), values(first));
 		assert.equal(again.report.known, 30);
 		assert.equal(scorer.status().cacheSize, 31);
+		for (const [index, value] of traces(30).entries()) {
+			const { score, novelty } = await scorer.explainValue(value, { known: "again" });
+			assert.deepEqual([score, novelty.nearest], values(first)[index]);
+		}
+		const decided = await scorer.decide(traces(30)[9], { known: "again", exact: true });
+		assert.equal(decided.score, first[9].score);
+		assert.equal(scorer.status().cacheSize, 31);
 		const [self] = await all(scorer.evaluateLogs(given));
 		assert.equal(self.nearest, self.id);
 		scorer.close();
