@@ -1,6 +1,5 @@
 /** Files that get new contents as a whole. `packages/cli` uses them too. */
 const { randomUUID } = require("node:crypto");
-const { rmSync } = require("node:fs");
 const fs = require("node:fs/promises");
 const { dirname, join, resolve } = require("node:path");
 const { setTimeout: sleep } = require("node:timers/promises");
@@ -46,13 +45,7 @@ async function targetOf(path, links = 0) {
 async function openInPlace(path) {
 	const file = await fs.open(path, "w");
 	const close = () => file.close();
-	return {
-		path,
-		write: (data) => file.writeFile(data),
-		commit: close,
-		discard: close,
-		remove() {},
-	};
+	return { write: (data) => file.writeFile(data), commit: close, discard: close };
 }
 
 /**
@@ -75,6 +68,7 @@ async function openReplacement(path, mode) {
 	});
 	let isCommitted = false;
 	return {
+		/** The file without links; undefined if it is written in place. */
 		path: target,
 
 		/** Appends text or bytes. */
@@ -100,11 +94,6 @@ async function openReplacement(path, mode) {
 			await file.close();
 			await folder?.close();
 			if (!isCommitted) await fs.rm(temporary, { force: true });
-		},
-
-		/** Removes uncommitted contents at once, before the process ends. */
-		remove() {
-			if (!isCommitted) rmSync(temporary, { force: true });
 		},
 	};
 }
