@@ -1,6 +1,6 @@
 /** Scores many traces concurrently and in order, with bounded memory. */
 const { setImmediate } = require("node:timers/promises");
-const { check, kinds, readOptions } = require("./options.js");
+const { check, kinds, oneOf, readOptions } = require("./options.js");
 const { onAbort, untilClosed } = require("./signals.js");
 const { Waiter } = require("./waiter.js");
 
@@ -8,7 +8,8 @@ const { Waiter } = require("./waiter.js");
 const IN_FLIGHT = 64;
 
 const { action, errors, flag, signal } = kinds;
-const OPTIONS = { errors, onProgress: action, remember: flag, signal };
+const known = oneOf("score", "again");
+const OPTIONS = { errors, known, onProgress: action, remember: flag, signal };
 
 function iteratorOf(traces) {
 	const make = traces?.[Symbol.asyncIterator] ?? traces?.[Symbol.iterator];
@@ -18,7 +19,7 @@ function iteratorOf(traces) {
 }
 
 /**
- * Returns the results of `call(trace, { remember, signal })` for all traces, in order. The first failure ends
+ * Returns the results of `call(trace, { known, remember, signal })` for all traces, in order. The first failure ends
  * it and aborts the later calls; with `errors: "collect"`, `{ error }` replaces that result. A pending source
  * delays neither results nor an abort.
  */
@@ -29,8 +30,14 @@ exports.inOrder = function inOrder(call, traces, options = {}) {
 	return waiter.iterator(results(waiter, call, iteratorOf(traces), total, given));
 };
 
-async function* results(waiter, call, source, total, { errors, onProgress, remember, signal }) {
-	const options = { remember, signal: waiter.signal };
+async function* results(
+	waiter,
+	call,
+	source,
+	total,
+	{ errors, known, onProgress, remember, signal },
+) {
+	const options = { known, remember, signal: waiter.signal };
 	/** The tasks of calls, in order. */
 	const inFlight = [];
 	/** The task of requesting the next item. */

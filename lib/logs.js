@@ -33,6 +33,7 @@ const IMPORT_OPTIONS = { ...MESSAGES_OPTIONS, format: oneOf(...native.logFormats
 const ROWS_OPTIONS = {
 	...IMPORT_OPTIONS,
 	group: matching('a JSON pointer, such as "/metadata/session_id"', /^(\/|$)/),
+	known: oneOf("score", "skip", "again"),
 	remember: flag,
 };
 
@@ -63,11 +64,12 @@ class Reading {
 	#chunks;
 
 	constructor(sources, options, scorer = undefined, link = undefined) {
-		const { errors, group, remember, signal } = options;
+		const { errors, group, known, remember, signal } = options;
 		const peeks = remember === false;
+		const look = known === "score" ? undefined : known;
 		this.#collects = errors === "collect";
 		this.#native = attempt(
-			() => new native.LogReader(options, this.#collects, scorer, peeks, group),
+			() => new native.LogReader(options, this.#collects, scorer, peeks, group, look),
 		);
 		onAbort(this.#waiter.signal, () => this.#native.abort());
 		this.#sources = sources;
@@ -79,7 +81,8 @@ class Reading {
 		this.#report = attempt(() => this.#native.report()) ?? this.#report;
 		const inputs = JSON.parse(this.#report);
 		for (const input of inputs) input.errors = input.errors.map(shortened);
-		return { inputs };
+		const known = this.#native.known();
+		return known === null ? { inputs } : { inputs, known };
 	}
 
 	/** An iterator over the lines of JSON. */

@@ -13,6 +13,7 @@ const {
 	fileOf,
 	invalidOption,
 	kinds,
+	oneOf,
 	own,
 	scorerOptions,
 } = require("./options.js");
@@ -44,15 +45,28 @@ const readText = (subject) =>
 const DECIDING = new Map()
 	.set("accepted", CallKind.Decide)
 	.set("all", CallKind.Explain)
-	.set(false, CallKind.PeekReport);
+	.set(false, CallKind.PeekReport)
+	.set("again", CallKind.AgainReport);
 
 const SIGNAL = { signal };
-const SCORE = { remember: flag, signal };
-const DECIDE = { exact: flag, remember: remembered, signal, threshold: share };
+const known = oneOf("score", "again");
+const SCORE = { known, remember: flag, signal };
+const DECIDE = { exact: flag, known, remember: remembered, signal, threshold: share };
 
-// The operations of the methods. `peek` is the kind of a call with `remember: false`.
-const EVALUATE = { kind: CallKind.Evaluate, peek: CallKind.Peek, known: SCORE };
-const EXPLAIN = { kind: CallKind.Explain, peek: CallKind.PeekReport, known: SCORE, map: parse };
+// The operations of the methods. `peek` is the kind of a call with `remember: false`, `again` that with a known trace.
+const EVALUATE = {
+	kind: CallKind.Evaluate,
+	peek: CallKind.Peek,
+	again: CallKind.Again,
+	known: SCORE,
+};
+const EXPLAIN = {
+	kind: CallKind.Explain,
+	peek: CallKind.PeekReport,
+	again: CallKind.AgainReport,
+	known: SCORE,
+	map: parse,
+};
 const SIMILAR = {
 	kind: CallKind.Similar,
 	known: { atLeast: similarity, k: positive, signal },
@@ -109,9 +123,11 @@ module.exports = class Scorer {
 	}
 
 	async decide(trace, options) {
-		const { exact = false, remember = "accepted", ...given } = callOptions(options, DECIDE);
+		const { exact = false, known, ...given } = callOptions(options, DECIDE);
 		const input = readTrace(trace);
 		const { head, confidence } = input;
+		const isAgain = known === "again" && attempt(() => this.#native.knows(head, confidence));
+		const remember = isAgain ? "again" : (given.remember ?? "accepted");
 		const judge = () => this.#native.judge(head, confidence, given.threshold, exact);
 		const { accepted, bounds, threshold } = parse(attempt(judge));
 		const isAdded = (fits) => remember === "all" || (fits && remember === "accepted");
@@ -251,18 +267,20 @@ module.exports = class Scorer {
 
 	/** Makes a call, and resolves to `map` of its outcome. All calls take as many microtasks, so they resolve in order. */
 	async #call(operation, subject, options) {
-		const { kind, peek, known = SIGNAL, read = readTrace, map } = own(operation);
+		const { kind, peek, again, known = SIGNAL, read = readTrace, map } = own(operation);
 		const all = callOptions(options, known);
 		const { remember, signal } = all;
 		this.#checkOpen();
-		const isPeek = remember === false;
 		const isLimited = signal !== undefined || this.#budgetMs !== undefined;
 		const handle = isLimited ? new native.CallHandle() : undefined;
+		let isPeek = false;
 		let release;
 		let timer;
 		try {
 			const { head = "", text, confidence = 0, given } = own(read(subject, all));
-			const made = isPeek ? peek : kind;
+			const isAgain = all.known === "again" && this.#native.knows(head, confidence);
+			isPeek = isAgain || remember === false;
+			const made = isAgain ? again : isPeek ? peek : kind;
 			const promise = this.#native.call(made, head, text, confidence, handle, given);
 			this.#link?.carry(promise);
 			if (signal) release = onAbort(signal, () => handle.abort());

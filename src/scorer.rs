@@ -34,8 +34,8 @@ use crate::{
     vector_cache::VectorCache as LiveCache,
 };
 
-/// The kind of a call. `Evaluate`, `Peek`, `Forget` and `Clear` resolve to a number, `Explain`, `PeekReport` and
-/// `Decide` to a report as JSON, `Similar` to a list as JSON, `Embed` to a vector.
+/// The kind of a call. `Evaluate`, `Peek`, `Again`, `Forget` and `Clear` resolve to a number, `Explain`, `PeekReport`,
+/// `AgainReport` and `Decide` to a report as JSON, `Similar` to a list as JSON, `Embed` to a vector.
 #[napi]
 #[derive(Clone, Copy)]
 pub enum CallKind {
@@ -43,6 +43,9 @@ pub enum CallKind {
     Explain,
     Peek,
     PeekReport,
+    /// A peek that is compared only with what was added before its id.
+    Again,
+    AgainReport,
     Decide,
     Similar,
     Remember,
@@ -140,7 +143,10 @@ impl Scorer {
             }
             Ok(match (kind, outcome) {
                 (
-                    CallKind::Explain | CallKind::PeekReport | CallKind::Decide,
+                    CallKind::Explain
+                    | CallKind::PeekReport
+                    | CallKind::AgainReport
+                    | CallKind::Decide,
                     Outcome::Scored(report),
                 ) => Either4::A(to_json(&report)?),
                 (_, Outcome::Found(found)) => Either4::A(to_json(&found)?),
@@ -156,6 +162,13 @@ impl Scorer {
             handle.call = call;
         }
         Ok(promise)
+    }
+
+    /// Returns whether the memory has the id of a trace.
+    #[napi(catch_unwind)]
+    pub fn knows(&self, env: &Env, head: Utf16String, confidence: f64) -> Result<bool> {
+        let trace = or_throw(env, trace(&head, confidence))?;
+        Ok(trace.id().is_some_and(|id| self.engine.ids().contains(id)))
     }
 
     /// Decides on a trace by the bounds of its score. Returns as JSON the bounds, the threshold, and whether the
@@ -280,11 +293,14 @@ impl Scorer {
         };
         let input = || {
             let trace = or_throw(env, trace(head, confidence))?;
-            Ok::<_, napi::Error>(Input { trace, text: text()? })
+            Ok::<_, napi::Error>(Input { trace, text: text()?, before_own: false })
         };
         let work = match kind {
             CallKind::Evaluate | CallKind::Explain => Work::Score(input()?),
             CallKind::Peek | CallKind::PeekReport => Work::Peek(input()?),
+            CallKind::Again | CallKind::AgainReport => {
+                Work::Peek(Input { before_own: true, ..input()? })
+            }
             CallKind::Decide => {
                 let threshold = given.get("threshold")?.unwrap_or(embedder.threshold);
                 Work::Decide(input()?, threshold)

@@ -313,6 +313,13 @@ describe("the hook of claude-code-plugin", { skip: noShell }, () => {
 		}
 	});
 
+	test("gives a session that ends twice the same score", async () => {
+		const [first] = await rowsAfter(2);
+		await endSession(join(folder, "sessions/a/session.jsonl"));
+		const again = (await rowsAfter(3))[2];
+		assert.deepEqual([again.id, again.score], [first.id, first.score]);
+	});
+
 	test("ends without an error for a transcript that is missing, empty, growing or unreadable", async () => {
 		const [empty, growing, locked] = ["empty", "growing", "locked"].map((name) =>
 			join(folder, `${name}.jsonl`),

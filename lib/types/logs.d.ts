@@ -214,6 +214,8 @@ export interface ImportReport {
 		/** The number of all errors. */
 		errorCount: number;
 	}[];
+	/** Of `evaluateLogs` with `known`: the number of traces whose ids were known. */
+	known?: number | undefined;
 }
 
 /**
@@ -258,6 +260,12 @@ export function importTraces(
 export interface EvaluateLogsOptions extends ImportOptions {
 	/** Whether traces are added to the cache. Default: `true`. */
 	remember?: boolean | undefined;
+	/**
+	 * What to do with a trace whose id is in the memory when scoring begins, or belongs to an earlier trace of the
+	 * sources: `"skip"` it, without a row; score it `"again"`, compared only with what was added before it, and
+	 * without adding it twice; or `"score"` it like any other, and so compare it with itself. Default: `"score"`.
+	 */
+	known?: "score" | "skip" | "again" | undefined;
 	/**
 	 * A JSON pointer (RFC 6901) into a trace, to the string, number or boolean that is the `group` of its
 	 * row. Default: none.

@@ -144,6 +144,40 @@ fn a_large_cache_behaves_like_a_list() {
 }
 
 #[test]
+fn nearest_before_finds_what_nearest_found_before_the_id_was_added() {
+    let now = Duration::ZERO;
+    // A flat ring, and one that is large enough for codes.
+    for count in [60, 5_000] {
+        let options = CacheOptions { max_elements: count, vector_len: VECTOR_LEN, ttl: None };
+        let mut cache = VectorCache::new(options);
+        let vector = |n: usize| [n, n * n, n + 5, 7 * n, 3].map(|x| (x % 23) as f32 - 11.0);
+        // They leave the ring, so that the rest wraps around.
+        for n in 0..10 {
+            cache.add(&vector(n), Some("early".into()), now).unwrap();
+        }
+        let found: Vec<_> = (10..count + 10)
+            .map(|n| {
+                let nearest = cache.nearest(&vector(n), now).unwrap();
+                cache.add(&vector(n), Some(n.to_string().into()), now).unwrap();
+                nearest
+            })
+            .collect();
+        for n in 10..count + 10 {
+            let again = cache.nearest_before(&n.to_string(), &vector(n), now).unwrap();
+            let expected =
+                found[n - 10].as_ref().filter(|at_first| at_first.id.as_deref() != Some("early"));
+            if n == 10 {
+                assert_eq!(again, None);
+            } else if expected.is_some() {
+                assert_eq!(again.as_ref(), expected, "{n}");
+            }
+        }
+        let all = cache.nearest(&vector(7), now).unwrap();
+        assert_eq!(cache.nearest_before("unknown", &vector(7), now).unwrap(), all);
+    }
+}
+
+#[test]
 fn entries_stay_in_order_of_age_and_expired_when_the_clock_goes_back() {
     let ttl = Some(Duration::from_millis(10));
     let options = CacheOptions { max_elements: 9, vector_len: 1, ttl };

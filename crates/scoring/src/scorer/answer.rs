@@ -69,6 +69,9 @@ pub struct Input {
     pub trace: Trace,
     /// Its text, at least the part that is embedded; empty if nothing is embedded.
     pub text: String,
+    /// Whether it is compared only with traces that were added before the first one with its id, so that a trace that
+    /// is scored again is not compared with itself.
+    pub before_own: bool,
 }
 
 /// What to find in the memory.
@@ -152,7 +155,11 @@ impl Call {
     ) -> Result<Outcome> {
         Ok(match &self.work {
             Work::Score(input) | Work::Peek(input) | Work::Decide(input, _) => {
-                self.score(&input.trace, novelty(cache.nearest(vector, now)?))
+                let nearest = match input.trace.id().filter(|_| input.before_own) {
+                    Some(id) => cache.nearest_before(id, vector, now)?,
+                    None => cache.nearest(vector, now)?,
+                };
+                self.score(&input.trace, novelty(nearest))
             }
             Work::Similar(Query { k, at_least, .. }) => {
                 let similar = cache.similar(vector, *k, *at_least, now)?;

@@ -1,7 +1,7 @@
 //! Embeds calls concurrently, and settles them one after another in call order.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, HashSet, VecDeque},
     mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, PoisonError},
@@ -123,6 +123,16 @@ impl Scorer {
         match &self.memory {
             Memory::Own(memory) => memory.len(),
             Memory::Shared(memory) => memory.len(),
+        }
+    }
+
+    /// Returns the ids of the traces in the memory.
+    pub fn ids(&self) -> HashSet<Arc<str>> {
+        match &self.memory {
+            Memory::Own(memory) => {
+                memory.with_cache(|cache, now| cache.ids(now).cloned().collect())
+            }
+            Memory::Shared(memory) => memory.ids(),
         }
     }
 

@@ -96,6 +96,11 @@ impl Mirror {
         }
     }
 
+    /// Returns the ids of the vectors alive at the last entry.
+    pub fn ids(&mut self) -> HashSet<Arc<str>> {
+        self.cache.ids(self.at).cloned().collect()
+    }
+
     /// Returns the number of vectors alive at the last entry.
     pub fn len(&self) -> usize {
         self.cache.len(self.at)
@@ -108,7 +113,7 @@ impl Mirror {
     /// `INVALID_STORE` if the page cannot be the next one; nothing has changed then.
     pub fn begin(&mut self, page: &Page, sent: &[Option<EmbeddedCall>]) -> Result<()> {
         if !page.reset && self.epoch.as_ref() != Some(&page.epoch) {
-            let message = format!("the store continues in another epoch, {}", page.epoch);
+            let message = format!("the store continues in another epoch, {:.100}", page.epoch);
             return invalid(message);
         }
         let (mut seq, mut at) =
@@ -244,7 +249,7 @@ impl Mirror {
             && let Some(id) = self.erased.iter().next().map(|id| &**id)
         {
             return invalid(format!(
-                "the store has erased a vector of {id:?}, which was not forgotten"
+                "the store has erased a vector of \"{id:.100}\", which was not forgotten"
             ));
         }
         let age = self.cache.entries(self.at).next().map(|(oldest, _)| oldest.age);

@@ -8,7 +8,7 @@ mod entry;
 mod mirror;
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     mem,
     sync::{
         Arc, PoisonError,
@@ -79,6 +79,11 @@ impl SharedMemory {
         let Queue { waiting, sent, .. } = mem::take(&mut *self.queue());
         let calls = sent.into_iter().flatten().chain(waiting);
         calls.map(|embedded| embedded.call.clone()).collect()
+    }
+
+    /// Returns the ids of the vectors, as of the last entry that was applied.
+    pub(super) fn ids(&self) -> HashSet<Arc<str>> {
+        self.mirror().ids()
     }
 
     /// Returns the number of vectors, as of the last entry that was applied.
