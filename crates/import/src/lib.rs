@@ -28,7 +28,7 @@ pub use error::{Code, Error};
 pub use events::{Origin, Skipped};
 pub use format::format_names;
 pub use importer::{Importer, InputReport};
-pub use json::{Array, Document, Kind, Members, Unread, Value};
+pub use json::{Array, Document, Kind, Members, SyntaxError, Unread, Value};
 pub use options::{AssumeSuccess, Confidence, Options, UnreadCalls};
 pub use time::utc_of_text as utc;
 pub use trace::{IMPORTER, Imported, Provenance, Source};

@@ -7,7 +7,7 @@ use knowledgepulse_workers::CancelToken;
 
 use crate::{
     error::{Code, Failure},
-    json::{self, Document, Unread, Value},
+    json::{self, Document, SyntaxError, Unread, Value},
 };
 
 pub const MAX_BYTES: usize = json::MAX_TEXT;
@@ -102,9 +102,12 @@ impl Reader {
         let begin = self.read_lines(&buffer, is_end, each);
         let read = self.read_documents(&buffer, begin, is_end, each);
         self.buffer = buffer;
-        self.buffer.drain(..read);
-        self.buffer.shrink_to(self.buffer.len().max(KEPT));
-        self.scanned -= read.min(self.scanned);
+        // A line that arrives in many pieces is not moved for each.
+        if read > 0 {
+            self.buffer.drain(..read);
+            self.buffer.shrink_to(self.buffer.len().max(KEPT));
+            self.scanned -= read.min(self.scanned);
+        }
     }
 
     /// Reads lines up to the first document. Returns their length in bytes.
@@ -215,11 +218,14 @@ impl Brackets {
     }
 }
 
-/// Returns whether the first line with text begins a document of several lines: it is not a sequence of complete
-/// values.
+/// Returns whether the first line with text begins a document of several lines: the line alone ends too soon. Any other
+/// line, such as one whose beginning was cut off, is only a line.
 fn begins_document(line: &[u8], cancel: &CancelToken) -> bool {
-    line.len() <= MAX_BYTES
-        && Document::read(String::from_utf8_lossy(line), true, cancel).1.is_some()
+    let text = line.trim_ascii_start();
+    matches!(text.first(), Some(b'{' | b'[')) && line.len() <= MAX_BYTES && {
+        let (_, unread) = Document::read(String::from_utf8_lossy(text), true, cancel);
+        matches!(unread, Some(Unread::Syntax(SyntaxError { is_cut: true, .. })))
+    }
 }
 
 /// Reads a line, which may have several values, or a document, which begins at a line. Returns whether all of it could
@@ -247,7 +253,7 @@ fn read_text(line: u64, bytes: &[u8], is_line: bool, cancel: &CancelToken, each:
         None | Some(Unread::Cancelled) => {}
         Some(Unread::TooLarge) => each(line, Err((Code::TooLarge, NO_MEMORY.into()))),
         Some(Unread::Syntax(error)) => {
-            each(line + error.line().saturating_sub(1) as u64, Err(invalid_json(error)));
+            each(line + error.line - 1, Err(invalid_json(error)));
         }
     }
     unread.is_none()
@@ -257,11 +263,8 @@ fn lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-fn invalid_json(error: &serde_json::Error) -> Failure {
-    // `serde_json` ends its messages with the place in the text that it was given.
-    let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default();
-    let found = match error.column() {
+fn invalid_json(SyntaxError { column, message, .. }: &SyntaxError) -> Failure {
+    let found = match column {
         0 => format!("invalid JSON: {message}"),
         column => format!("invalid JSON at column {column}: {message}"),
     };

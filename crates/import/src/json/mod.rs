@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, io};
 
 use serde::{Serialize, Serializer};
 
-pub use document::{Document, MAX_TEXT, Unread, grow};
+pub use document::{Document, MAX_TEXT, SyntaxError, Unread, grow};
 pub use value::{Array, Kind, Members, Value, write_canonical};
 
 /// The characters that make a text blank.
