@@ -289,6 +289,54 @@ fn session_with_too_much_text_is_an_error_and_the_next_one_stands() {
 }
 
 #[test]
+fn session_that_replaces_texts_by_longer_ones_is_an_error() {
+    let record = |part: Value| json!({ "type": "assistant", "sessionId": "s", "message": { "id": "m", "content": [part] } });
+    let call = |id: usize, input: &str| {
+        record(
+            json!({ "type": "tool_use", "id": id.to_string(), "name": "f", "input": { "a": input } }),
+        )
+    };
+    let thought =
+        |id: usize, text: &str| record(json!({ "type": "text", "text": format!("{id}{text}") }));
+    let long = "x".repeat(16 << 20);
+    // A thought is held twice: as an event, and to compare others with it.
+    for (of, count) in [(&call as &dyn Fn(usize, &str) -> Value, 17), (&thought, 9)] {
+        let small = (10..10 + count).map(|id| of(id, ""));
+        let large = (10..10 + count).map(|id| of(id, &long));
+        let records: Vec<_> = small.chain(large).map(|record| format!("{record}\n")).collect();
+        let outcome = import_pieces(records.iter().map(String::as_bytes));
+        assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))]);
+    }
+    // What was replaced is no longer held.
+    let (user, call) = (
+        json!({ "type": "user", "sessionId": "s", "message": { "content": "Go" } }),
+        call(0, &long),
+    );
+    let [user, call] = [user, call].map(|record| format!("{record}\n"));
+    let pieces = std::iter::once(&user).chain(std::iter::repeat_n(&call, 17));
+    let outcome = import_pieces(pieces.map(String::as_bytes));
+    assert_eq!((codes(&outcome), outcome.traces().count()), (vec![], 1));
+}
+
+#[test]
+fn run_whose_json_is_too_long_is_an_error_and_the_next_one_stands() {
+    // Six times as long in JSON as in memory.
+    let text = "\\u0001".repeat(4 << 20);
+    let message = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}");
+    let session = |id: &str| format!("{}\n", json!({ "type": "session", "id": id }));
+    let record = |message: &str| format!("{{\"type\":\"message\",\"message\":{message}}}\n");
+    let answer = record(&json!({ "role": "assistant", "content": "Yes." }).to_string());
+    let (first, large, second) = (session("a"), record(&message), session("b"));
+    let small = record(&json!({ "role": "user", "content": "Go" }).to_string());
+    let pieces = [&*first].into_iter().chain(std::iter::repeat_n(&*large, 11));
+    let outcome =
+        import_pieces(pieces.chain([&*answer, &second, &small, &answer]).map(str::as_bytes));
+    assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))]);
+    assert_eq!(outcome.traces().count(), 1);
+    assert!(outcome.errors().next().unwrap().message.contains("of JSON in one trace"));
+}
+
+#[test]
 fn spans_with_too_much_text_outside_of_messages_are_an_error() {
     let span = |members: Value| {
         let mut span = json!({ "name": "f", "traceId": "t", "attributes": {} });
