@@ -5,7 +5,6 @@ const { resolve } = require("node:path");
 const { Readable } = require("node:stream");
 const { URL } = require("node:url");
 const { isUint8Array } = require("node:util/types");
-const { decompressed } = require("./archives.js");
 const { ImportError } = require("./errors.js");
 const { check, fileOf, isObject, isString } = require("./options.js");
 const { ignore } = require("./signals.js");
@@ -171,7 +170,7 @@ class Source {
 	}
 
 	async *#open() {
-		for await (const bytes of decompressed(this.#bytes(), this.name))
+		for await (const bytes of this.#bytes())
 			for (let start = 0; start < bytes.length; start += PIECE)
 				yield bytes.subarray(start, start + PIECE);
 	}

@@ -1,8 +1,8 @@
 //! Imports logs of agents, in their own formats, as reasoning traces of the KnowledgePulse protocol.
 //!
 //! ```text
-//!  bytes ──► values ──► format ──► events ──► steps ──► trace
-//!  reader    json       format     formats    steps     with its provenance
+//!  bytes ────────► values ──► format ──► events ──► steps ──► trace
+//!  archive, reader  json       format     formats    steps     with its provenance
 //! ```
 //!
 //! Only the step from values to events differs from format to format; each format is a file in `formats/` and
@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod archive;
 mod error;
 mod events;
 mod format;
