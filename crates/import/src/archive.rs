@@ -35,7 +35,7 @@ enum Kind {
     #[default]
     Unknown,
     Plain,
-    Gzip(Gzip),
+    Gzip(Box<Gzip>),
     Zstandard(Box<Zstandard>),
     /// An error has ended it.
     Ended,
@@ -66,7 +66,7 @@ impl Archive {
         let input = &self.input[self.used..];
         if matches!(self.kind, Kind::Unknown) {
             self.kind = if input.starts_with(&GZIP) {
-                Kind::Gzip(Gzip::default())
+                Kind::Gzip(Box::default())
             } else if input.starts_with(&ZSTANDARD) || is_skippable(input) {
                 Kind::Zstandard(Box::new(Zstandard::new()))
             } else if input.len() < ZSTANDARD.len() && !is_end {

@@ -55,7 +55,7 @@ fn conversation(messages: impl IntoIterator<Item = Value>) -> String {
 /// Imports a log that takes seconds, unless time grows with the square of its size: then many minutes.
 fn import_soon(what: &str, log: String) -> Outcome {
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || sender.send(import(&log)));
+    thread::spawn(move || drop(sender.send(import(&log))));
     let outcome = receiver.recv_timeout(Duration::from_secs(120));
     outcome.unwrap_or_else(|_| panic!("{what}: reading does not end"))
 }
