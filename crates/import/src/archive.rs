@@ -81,8 +81,9 @@ impl Archive {
             Kind::Gzip(gzip) => gzip.decode(&mut rest, is_end, &mut content),
             Kind::Zstandard(zstandard) => zstandard.decode(&mut rest, is_end, &mut content),
             Kind::Plain => {
-                content.extend_from_slice(std::mem::take(&mut rest));
-                Ok(())
+                // Not copied, as it may be a large piece.
+                let content = std::mem::take(&mut self.input);
+                return (!content.is_empty()).then_some(Ok(content));
             }
             Kind::Unknown | Kind::Ended => Ok(()),
         };
