@@ -7,7 +7,6 @@ const { Readable } = require("node:stream");
 const { URL } = require("node:url");
 const { promisify } = require("node:util");
 const { isUint8Array } = require("node:util/types");
-const { decompressed } = require("./archives.js");
 const { ImportError, reasonOf } = require("./errors.js");
 const { check, fileOf, isObject, isString, own } = require("./options.js");
 const { ignore, untilClosed } = require("./signals.js");
@@ -199,7 +198,7 @@ class Source {
 	}
 
 	async *#open() {
-		for await (const bytes of decompressed(this.#bytes(), this.name))
+		for await (const bytes of this.#bytes())
 			for (let start = 0; start < bytes.length; start += PIECE)
 				yield bytes.subarray(start, start + PIECE);
 	}

@@ -23,7 +23,11 @@ export const readLogs = () =>
 			// Results with other options are separate.
 			.filter((file) => file !== "options.json")
 			.map((file) => {
-				const golden = JSON.parse(readFileSync(join(root, "golden", file), "utf8"));
+				// A later specification changes these results.
+				const newer = join(root, "../logs-3/golden-of", basename(root), file);
+				const isNewer = file === "errors.json" && existsSync(newer);
+				const path = isNewer ? newer : join(root, "golden", file);
+				const golden = JSON.parse(readFileSync(path, "utf8"));
 				const paths = golden.map(({ file }) => join(root, file));
 				return { root, name: basename(file, ".json"), paths, golden };
 			}),

@@ -50,13 +50,13 @@ type ImportErrorCode =
 	/** The log does not say whether a run succeeded, and `assumeSuccess` is not given. */
 	| "SUCCESS_UNKNOWN"
 	/**
-	 * A line, a document or the text of a run exceeds 256 MiB, or a trace has more than 1,048,576 values and
+	 * A line, a document, a run or its trace exceeds 256 MiB, or a trace has more than 1,048,576 values and
 	 * names in its tool inputs.
 	 */
 	| "TOO_LARGE"
 	/**
-	 * Compressed data is truncated or damaged, or this Node.js cannot decompress it; with `errors:
-	 * "collect"`, also an error of a file or stream, as `cause`.
+	 * Compressed data is truncated or damaged; with `errors: "collect"`, also an error of a file or stream, as
+	 * `cause`.
 	 */
 	| "UNREADABLE"
 	/** The messages given to {@link fromMessages} contain no trace. */

@@ -49,8 +49,8 @@ export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array
  * - A string is text if its first non-blank character is `{` or `[`, otherwise the path of a file.
  * - A URL must be a `file:` URL.
  * - Bytes, or a stream of bytes or text, are a log.
- * - Content compressed with gzip or Zstandard (Node.js 22.15 or later) is detected and decompressed in
- *   chunks.
+ * - Content compressed with gzip or Zstandard is detected and decompressed in chunks. Text may be UTF-16
+ *   with a byte order mark.
  * - An array of objects is one conversation: the messages of the AI SDK, OpenAI, Anthropic and others.
  * - `{ name, data }` is a source with a name of your own; a string in it is always text.
  *

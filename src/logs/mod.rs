@@ -26,7 +26,7 @@ use knowledgepulse_scoring::{
     Error, Trace,
     scorer::{CallHandle, Input, Work},
 };
-use knowledgepulse_workers::{CancelToken, WORKERS};
+use knowledgepulse_workers::{CancelToken, IMPORTS};
 use napi::{
     Env, Result,
     bindgen_prelude::{Object, Uint8Array, Unknown},
@@ -180,7 +180,7 @@ impl Reader {
             Ok(reader.fill(&mut importer))
         };
         // The importer is unlocked first, so that the report covers the lines that JavaScript will take.
-        spawn(&WORKERS, read, move |is_read| lines.pause(is_read));
+        spawn(&IMPORTS, read, move |is_read| lines.pause(is_read));
     }
 
     /// Turns traces and errors into lines while there is room. Returns whether none are left.

@@ -109,12 +109,19 @@ pub fn run(log: &str) -> Imported {
 /// Imports a log, checks the invariants, and returns the results.
 pub fn check(log: &[u8], piece: usize, options: &Options) -> Outcome {
     let outcome = import([log], options);
+    if outcome.errors().any(|error| error.code == Code::Unreadable) {
+        // How much of a damaged archive is read depends on the pieces.
+        return outcome;
+    }
     // The same bytes always give the same results, however they are split.
     let again = import(log.chunks(piece.max(1)), options);
     assert_eq!(outcome.items, again.items, "in pieces of {piece} bytes");
     assert_eq!(outcome.report, again.report, "in pieces of {piece} bytes");
 
+    let is_archive =
+        [&b"\x1f\x8b"[..], b"\x28\xb5\x2f\xfd"].iter().any(|magic| log.starts_with(magic));
     let lines = log.split(|byte| *byte == b'\n').count() as u64;
+    let lines = if is_archive { u64::MAX } else { lines };
     let report = &outcome.report;
     assert!(!report.formats.is_empty() || !report.errors.is_empty(), "neither format nor error");
     for error in outcome.errors() {

@@ -1,4 +1,4 @@
-//! The worker threads of the process, in two lanes.
+//! The worker threads of the process, in three lanes.
 
 use std::{
     collections::VecDeque,
@@ -17,9 +17,11 @@ type Job = Box<dyn FnOnce() + Send>;
 /// How often an idle thread checks for a job before it sleeps. Waking it costs the spawning thread a system call.
 const LOOKS: usize = 32;
 
-/// Short work: scores, and logs piece by piece. One thread for each core, but at least two, so that a very long
-/// line of a log does not delay all scores.
-pub static WORKERS: Lane = Lane::new("kp-worker", || available_cores().max(2));
+/// Short work, such as scores. One thread for each core.
+pub static WORKERS: Lane = Lane::new("kp-worker", available_cores);
+
+/// Logs, piece by piece. A piece may end a line of 256 MiB, so scores never wait for it.
+pub static IMPORTS: Lane = Lane::new("kp-import", available_cores);
 
 /// Work that takes seconds, such as a calibration, on one thread.
 pub static LONG: Lane = Lane::new("kp-long", || 1);
