@@ -5,13 +5,13 @@ const { Scorer } = require("@knowledgepulse/scoring");
 const { InputError, atEnd, cannot } = require("./exit.js");
 const { lockFile } = require("./lock.js");
 const { openFile } = require("./output.js");
-const { contentsOf } = require("./sources.js");
+const { boundedContentsOf } = require("./sources.js");
 const { say } = require("./terminal.js");
 
 async function profilesOf(run) {
 	const path = run.options.profiles;
 	if (path === undefined) return undefined;
-	const text = (await contentsOf(path, run)).toString();
+	const text = (await boundedContentsOf(path, run)).toString();
 	try {
 		return JSON.parse(text.replace(/^\uFEFF/, ""));
 	} catch (error) {

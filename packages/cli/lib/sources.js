@@ -3,8 +3,8 @@ const { constants, createReadStream, openSync } = require("node:fs");
 const { readdir, stat } = require("node:fs/promises");
 const { Socket } = require("node:net");
 const { sep } = require("node:path");
-const { addAbortSignal } = require("node:stream");
-const { decompressed } = require("@knowledgepulse/scoring/internal/archives");
+const { addAbortSignal, pipeline } = require("node:stream");
+const zlib = require("node:zlib");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { glob, isDynamicPattern } = require("tinyglobby");
 const { InputError, cannot } = require("./exit.js");
@@ -16,7 +16,7 @@ const { count, warn } = require("./terminal.js");
  * @property {string} [path] Of a file that the importer reads by itself.
  * @property {number} [size] In bytes; of regular files.
  * @property {number} [changed] When a regular file was changed.
- * @property {() => AsyncIterable<Buffer>} bytes The contents in UTF-8, decompressed if it is a file.
+ * @property {() => AsyncIterable<Buffer>} bytes The contents; of a file decompressed and in UTF-8.
  * @property {boolean} [isStream] Whether it can be read only once.
  * @property {boolean} [isFound] Whether a folder was searched for it: it is skipped if it is not a log.
  */
@@ -69,24 +69,37 @@ const open = (path) =>
 		if (error.syscall === "read") error.message += ` '${path}'`;
 	});
 
-async function encodingOf(path) {
-	for await (const start of createReadStream(path, { end: 1 }))
-		return UTF_16[start.toString("hex")];
+/** The decoder of a file that is compressed, by its name. */
+function decoderOf(path) {
+	const [, kind] = /\.(gz|zst)$/i.exec(path) ?? [];
+	if (!kind) return undefined;
+	const make = kind.toLowerCase() === "gz" ? zlib.createGunzip : zlib.createZstdDecompress;
+	if (!make) throw new InputError(`${path}: Zstandard needs Node.js 22.15 or later here`);
+	return make();
 }
 
-async function* decoded(path, encoding) {
-	const decoder = new TextDecoder(encoding);
-	for await (const chunk of open(path)) yield Buffer.from(decoder.decode(chunk, { stream: true }));
+/** The contents of a file as rows are read; the importer reads logs by itself. */
+async function* contentsOf(path) {
+	const decoder = decoderOf(path);
+	const stream = open(path);
+	// The reader of the decoder gets the error.
+	if (decoder) pipeline(stream, decoder, () => {});
+	/** Of UTF-16; null for UTF-8. */
+	let text;
+	for await (const chunk of decoder ?? stream) {
+		const encoding = UTF_16[chunk.toString("hex", 0, 2)];
+		if (text === undefined) text = encoding ? new TextDecoder(encoding) : null;
+		yield text ? Buffer.from(text.decode(chunk, { stream: true })) : chunk;
+	}
 }
 
-async function fileSource(path, { size, mtimeMs }) {
-	// A file that cannot be read fails when it is imported.
-	const encoding = await encodingOf(path).catch(() => undefined);
-	const source = { name: path, changed: mtimeMs };
-	if (encoding) return { ...source, bytes: () => decoded(path, encoding) };
-	const bytes = () => decompressed(open(path)[Symbol.asyncIterator](), path);
-	return { ...source, path, size, bytes };
-}
+const fileSource = (path, { size, mtimeMs }) => ({
+	name: path,
+	path,
+	size,
+	changed: mtimeMs,
+	bytes: () => contentsOf(path),
+});
 
 /** A named pipe, opened without waiting for a writer: a waiting thread would keep the process alive. */
 function pipeSource(path) {
@@ -102,7 +115,7 @@ async function filesOf(paths, nothing) {
 	const sources = [];
 	for (const path of paths.sort()) {
 		const found = await stat(path).catch(() => ({ isFile: () => true }));
-		if (found.isFile()) sources.push(await fileSource(path, found));
+		if (found.isFile()) sources.push(fileSource(path, found));
 	}
 	if (sources.length === 0) throw new InputError(nothing);
 	return sources;
@@ -120,7 +133,7 @@ async function sourcesOfOne(argument) {
 		const files = await filesOf(await logsIn(argument), nothing);
 		return files.map((source) => ({ ...source, isFound: true }));
 	}
-	if (found.isFile()) return [await fileSource(argument, found)];
+	if (found.isFile()) return [fileSource(argument, found)];
 	if (found.isFIFO()) return [pipeSource(argument)];
 	return [{ name: argument, path: argument, isStream: true, bytes: () => open(argument) }];
 }
@@ -171,7 +184,7 @@ async function inOrder(sources, signal) {
 }
 
 /** The contents of a file or a pipe of at most `LONGEST` bytes. */
-async function contentsOf(path, { signal }) {
+async function boundedContentsOf(path, { signal }) {
 	const read = async () => {
 		const isPipe = (await stat(path)).isFIFO();
 		const parts = [];
@@ -190,4 +203,4 @@ async function contentsOf(path, { signal }) {
 	return until(signal, contents);
 }
 
-module.exports = { contentsOf, inOrder, slashed, sourcesOf };
+module.exports = { boundedContentsOf, inOrder, slashed, sourcesOf };

@@ -8,7 +8,7 @@ const { openFile, show } = require("../output.js");
 const { eachRow } = require("../rows.js");
 const { Run } = require("../run.js");
 const { profilesOf } = require("../session.js");
-const { contentsOf, sourcesOf } = require("../sources.js");
+const { boundedContentsOf, sourcesOf } = require("../sources.js");
 const { count, masked, warn } = require("../terminal.js");
 
 const LABELS = new Map(
@@ -36,7 +36,7 @@ async function labelsOf(path, run) {
 }
 
 async function recordsOf(path, run) {
-	const bytes = await contentsOf(path, run);
+	const bytes = await boundedContentsOf(path, run);
 	try {
 		return parse(bytes, { bom: true, columns: true, info: true, trim: true });
 	} catch (error) {
