@@ -23,7 +23,7 @@ use std::{
 
 use knowledgepulse_import::{Code, Document, Imported, Importer, Kind, Value};
 use knowledgepulse_scoring::{
-    Error, Trace,
+    Error, Id, Trace,
     scorer::{CallHandle, Input, Work},
 };
 use knowledgepulse_workers::{CancelToken, IMPORTS};
@@ -220,7 +220,7 @@ struct Known {
     scores_again: bool,
     /// The ids in the memory before the first trace, and those of submitted traces. So it does not matter how many of
     /// these have been scored, or have left the memory.
-    ids: Mutex<Option<HashSet<Arc<str>>>>,
+    ids: Mutex<Option<HashSet<Id>>>,
     /// The number of traces found.
     count: AtomicU32,
 }

@@ -153,12 +153,12 @@ fn nearest_before_finds_what_nearest_found_before_the_id_was_added() {
         let vector = |n: usize| [n, n * n, n + 5, 7 * n, 3].map(|x| (x % 23) as f32 - 11.0);
         // They leave the ring, so that the rest wraps around.
         for n in 0..10 {
-            cache.add(&vector(n), Some("early".into()), now).unwrap();
+            cache.add(&vector(n), Id::new("early"), now).unwrap();
         }
         let found: Vec<_> = (10..count + 10)
             .map(|n| {
                 let nearest = cache.nearest(&vector(n), now).unwrap();
-                cache.add(&vector(n), Some(n.to_string().into()), now).unwrap();
+                cache.add(&vector(n), Id::new(n.to_string()), now).unwrap();
                 nearest
             })
             .collect();

@@ -194,31 +194,32 @@ impl VectorCache {
     ///
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
     pub fn nearest_before(
-        &mut self,
+        &self,
         id: &str,
         query: &[f32],
         now: Duration,
     ) -> Result<Option<Nearest>> {
-        self.evict_expired(now);
-        let own = |(_, added): &(Duration, Option<Arc<str>>)| added.as_deref() == Some(id);
-        let Some(count) = self.added.iter().position(own) else { return self.nearest(query, now) };
+        let expired = self.expired(now);
+        let own = |(_, added): &(Duration, Option<Id>)| added.as_deref() == Some(id);
+        let Some(count) = self.added.iter().skip(expired).position(own) else {
+            return self.nearest(query, now);
+        };
         let row = &self.normalized(query)?;
         let mut best = Best::new(1, -1.0);
-        for i in 0..count {
+        for i in expired..expired + count {
             let slot = (self.start + i) % self.slots;
             offer_dots(row, self.rows(slot..slot + 1), i, &mut best);
         }
         let found = |(i, dot): (usize, _)| Nearest {
             similarity: f64::from(dot),
-            id: self.added[i].1.clone(),
+            id: self.added[i].1.clone().map(Into::into),
         };
         Ok(best.into_rows().next().map(found))
     }
 
     /// Returns the ids of the unexpired vectors, the oldest first.
-    pub fn ids(&mut self, now: Duration) -> impl Iterator<Item = &Arc<str>> {
-        self.evict_expired(now);
-        self.added.iter().filter_map(|(_, id)| id.as_ref())
+    pub fn ids(&self, now: Duration) -> impl Iterator<Item = &Id> {
+        self.added.iter().skip(self.expired(now)).filter_map(|(_, id)| id.as_ref())
     }
 
     /// Drops the vectors whose age is at least the time to live.

@@ -11,6 +11,7 @@ use std::{
 use knowledgepulse_workers::{Threads, WORKERS};
 
 use crate::{
+    Id,
     cache::VectorCache,
     clock::since,
     embed::CallEmbedder,
@@ -127,7 +128,7 @@ impl Scorer {
     }
 
     /// Returns the ids of the traces in the memory.
-    pub fn ids(&self) -> HashSet<Arc<str>> {
+    pub fn ids(&self) -> HashSet<Id> {
         match &self.memory {
             Memory::Own(memory) => {
                 memory.with_cache(|cache, now| cache.ids(now).cloned().collect())

@@ -97,7 +97,7 @@ impl Mirror {
     }
 
     /// Returns the ids of the vectors alive at the last entry.
-    pub fn ids(&mut self) -> HashSet<Arc<str>> {
+    pub fn ids(&self) -> HashSet<Id> {
         self.cache.ids(self.at).cloned().collect()
     }
 

@@ -21,6 +21,7 @@ pub use entry::{Change, Page, Request, StoredEntry};
 use mirror::{Mirror, is_unit};
 
 use crate::{
+    Id,
     cache::normalize_into,
     embed::Embedded,
     error::{Error, Result, StoreFault},
@@ -82,7 +83,7 @@ impl SharedMemory {
     }
 
     /// Returns the ids of the vectors, as of the last entry that was applied.
-    pub(super) fn ids(&self) -> HashSet<Arc<str>> {
+    pub(super) fn ids(&self) -> HashSet<Id> {
         self.mirror().ids()
     }
 
