@@ -434,7 +434,7 @@ fn apply_does_not_compare_with_what_was_erased_before_it_was_read() {
         let error =
             memory(&scorer).apply(Page { head: 2, ..page(vec![]) }).expect_err("not forgotten");
         assert_eq!(error.code(), "INVALID_STORE");
-        let change = Change::Forget(Id::new("x").expect("a short id"));
+        let change = Change::Forget(Id::new("x"));
         let forgotten = StoredEntry { change, ..entry(3, 0, None) };
         memory(&scorer).apply(page(vec![forgotten])).expect("all is forgotten");
         scorer.close();
