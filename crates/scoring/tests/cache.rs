@@ -3,8 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use knowledgepulse_scoring::{
-    Id,
-    VectorCache,
+    Id, VectorCache,
     cache::CacheOptions,
     snapshot::{Contents, decode},
 };
