@@ -151,7 +151,8 @@ export function scoreWith(
 ): ScoreReport;
 
 /**
- * Removes the traces with this `id` from the cache, in call order. Resolves to the number removed.
+ * Removes the traces with this `id` from the cache, in call order. Resolves to the number removed. No trace
+ * has an `id` of more than 1,024 bytes.
  * @throws Rejects with `"INVALID_OPTION"` if `id` is not a string, or with `"CLOSED"` or `"NO_THREADS"`.
  * @example
  * ```ts

@@ -3,7 +3,7 @@
  * over the recorded runs, with a scorer each; no text is repeated.
  */
 import assert from "node:assert/strict";
-import { files, read } from "../__test__/support/recorded.mjs";
+import { read, recorded } from "../__test__/support/trace-files.mjs";
 import { Scorer, status } from "../lib/entries/index.mjs";
 import { mark } from "./generate.mjs";
 import { inTurns } from "./processes.mjs";
@@ -25,7 +25,7 @@ async function run(way, traces) {
 	return { scores, ms: performance.now() - began };
 }
 
-for (const file of files) {
+for (const file of recorded) {
 	const { traces } = read(file);
 	let count = 0;
 	/** The runs with new texts, because the memo belongs to the model. */

@@ -1,6 +1,6 @@
 /** The traces of each case, and the amounts to measure. */
 
-import { files, read } from "../__test__/support/recorded.mjs";
+import { read, recorded } from "../__test__/support/trace-files.mjs";
 import { generateLongTrace, generateText, generateTrace, mark } from "./generate.mjs";
 
 /** The recorded runs, each in a file of its own. */
@@ -45,7 +45,7 @@ const fileNameOf = (name) => `${name}.jsonl`;
 
 /** Whether a case can be measured here; the recorded runs may be absent. */
 export function isAvailable(name) {
-	return !FILES.includes(name) || files.includes(fileNameOf(name));
+	return !FILES.includes(name) || recorded.includes(fileNameOf(name));
 }
 
 /** The traces of a case. The recorded runs are repeated with other words before them. */

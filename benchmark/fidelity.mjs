@@ -11,7 +11,7 @@ import {
 	referenceEmbedder,
 	referenceTokenizer,
 } from "../__test__/support/own-models.mjs";
-import { files, read } from "../__test__/support/recorded.mjs";
+import { read, recorded } from "../__test__/support/trace-files.mjs";
 import { random } from "../__test__/support/traces.mjs";
 import { Scorer } from "../lib/entries/index.mjs";
 import { quantile } from "./statistics.mjs";
@@ -67,7 +67,7 @@ const texts = LENGTHS.flatMap((length) =>
 );
 const sets = [
 	["generated texts", texts, TEXTS_PER_LENGTH],
-	...files.map((file) => [file, read(file).traces.map(textOf), Number.POSITIVE_INFINITY]),
+	...recorded.map((file) => [file, read(file).traces.map(textOf), Number.POSITIVE_INFINITY]),
 ];
 
 async function embedAll(embed, texts) {

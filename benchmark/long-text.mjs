@@ -6,7 +6,7 @@
  * steps of one, the second half of the steps of another, or the reverse.
  */
 import { parseArgs } from "node:util";
-import { files, read } from "../__test__/support/recorded.mjs";
+import { read, recorded } from "../__test__/support/trace-files.mjs";
 import { Scorer } from "../lib/entries/index.mjs";
 import { median } from "./statistics.mjs";
 
@@ -40,7 +40,7 @@ async function similarity(longText, [one, other]) {
 	return (await scorer.explainValue(other)).novelty.maxSimilarity;
 }
 
-for (const file of files) {
+for (const file of recorded) {
 	const { traces } = read(file);
 	const whole = new Scorer({ longText: "whole", precision });
 	const window = new Scorer({ precision });

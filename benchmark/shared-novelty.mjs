@@ -94,7 +94,7 @@ async function makePlaces() {
 	const store = new PostgresStore({ connectionString });
 	await store.migrate();
 	await store.close();
-	const relation = "SELECT pg_total_relation_size('kp_novelty_entries') AS size";
+	const relation = "SELECT pg_total_relation_size('kp_novelty.entries') AS size";
 	return {
 		places: {
 			[ALONE]: null,

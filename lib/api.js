@@ -17,8 +17,13 @@ function open() {
 
 	// Otherwise threads could still be in ONNX Runtime while its static data is destroyed:
 	// `process.exit()` of the main thread runs no environment cleanup hooks. One listener is enough,
-	// although test runners load this module many times.
-	if (!process.listeners("exit").includes(native.close)) process.once("exit", native.close);
+	// although test runners and hot reloads load this module many times.
+	const isOurs = Symbol.for(`close at exit: ${__filename}`);
+	if (!process.listeners("exit").some((listener) => listener[isOurs]))
+		process.once(
+			"exit",
+			Object.assign(() => native.close(), { [isOurs]: true }),
+		);
 
 	const { any, similarity, text } = kinds;
 	/** A novelty; that of a report is accepted too. */
@@ -30,7 +35,7 @@ function open() {
 		reason: any,
 	};
 
-	const scorer = new Scorer({}, native.defaultScorer());
+	const scorer = new Scorer({ __proto__: null }, native.defaultScorer());
 	const root = {
 		InvalidTraceError,
 		Scorer,

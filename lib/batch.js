@@ -1,13 +1,15 @@
 /** Scores many traces concurrently and in order, with bounded memory. */
 const { setImmediate } = require("node:timers/promises");
-const { check, kinds, readOptions } = require("./options.js");
-const { ignore, onAbort } = require("./signals.js");
+const { check, kinds, oneOf, readOptions } = require("./options.js");
+const { onAbort, untilClosed } = require("./signals.js");
+const { Waiter } = require("./waiter.js");
 
 /** Calls in flight at once: enough to keep every core busy, few enough to stop soon. */
 const IN_FLIGHT = 64;
 
 const { action, errors, flag, signal } = kinds;
-const OPTIONS = { errors, onProgress: action, remember: flag, signal };
+const known = oneOf("score", "again");
+const OPTIONS = { errors, known, onProgress: action, remember: flag, signal };
 
 function iteratorOf(traces) {
 	const make = traces?.[Symbol.asyncIterator] ?? traces?.[Symbol.iterator];
@@ -17,76 +19,65 @@ function iteratorOf(traces) {
 }
 
 /**
- * Returns the results of `call(trace, { remember, signal })` for all traces, in order. The first failure ends
+ * Returns the results of `call(trace, { known, remember, signal })` for all traces, in order. The first failure ends
  * it and aborts the later calls; with `errors: "collect"`, `{ error }` replaces that result. A pending source
  * delays neither results nor an abort.
  */
 exports.inOrder = function inOrder(call, traces, options = {}) {
 	const total = Array.isArray(traces) ? traces.length : undefined;
-	return results(call, iteratorOf(traces), total, readOptions(options, OPTIONS));
+	const waiter = new Waiter();
+	const given = readOptions(options, OPTIONS);
+	return waiter.iterator(results(waiter, call, iteratorOf(traces), total, given));
 };
 
-async function* results(call, source, total, { errors, onProgress, remember, signal }) {
-	const stop = new AbortController();
-	const options = { remember, signal: stop.signal };
-	/** Calls in order whose outcomes have not been taken. */
+async function* results(
+	waiter,
+	call,
+	source,
+	total,
+	{ errors, known, onProgress, remember, signal },
+) {
+	const options = { known, remember, signal: waiter.signal };
+	/** The tasks of calls, in order. */
 	const inFlight = [];
-	/** @type {(value?: any) => void} */
-	let wake = ignore;
-	let failure;
+	/** The task of requesting the next item. */
+	let asking;
 	let isOpen = true;
-	let isAsked = false;
 	let requested = 0;
 	let done = 0;
 
-	/** Requests a trace from the source, and makes the call. */
-	async function ask() {
-		isAsked = true;
+	async function next() {
+		requested += 1;
+		// Without an embedder, nothing else would let the event loop run.
+		if (requested % IN_FLIGHT === 0) await setImmediate();
+		return source.next();
+	}
+
+	async function outcomeOf(trace) {
 		try {
-			requested += 1;
-			// Without an embedder, nothing else would let the event loop run.
-			if (requested % IN_FLIGHT === 0) await setImmediate();
-			const item = await source.next();
-			isAsked = false;
-			isOpen = !item.done;
-			if (isOpen) begin(item.value);
+			return { value: await call(trace, options) };
 		} catch (error) {
-			isOpen = false;
-			failure ??= { error };
+			return { error };
 		}
-		wake();
 	}
 
-	function begin(trace) {
-		const flight = { outcome: undefined };
-		inFlight.push(flight);
-		const settle = (outcome) => {
-			flight.outcome = outcome;
-			wake();
-		};
-		call(trace, options).then(
-			(value) => settle({ value }),
-			(error) => settle({ error }),
-		);
-	}
-
-	const release = onAbort(signal, () => {
-		failure ??= { error: signal.reason };
-		stop.abort(signal.reason);
-		wake();
-	});
+	const release = onAbort(signal, () => waiter.fail(signal.reason));
 	try {
-		while (failure || isOpen || inFlight.length > 0) {
-			if (failure) throw failure.error;
-			if (isOpen && !isAsked && inFlight.length < IN_FLIGHT) ask();
-			const outcome = inFlight[0]?.outcome;
-			if (outcome === undefined) {
-				await new Promise((resolve) => {
-					wake = resolve;
-				});
+		for (;;) {
+			waiter.throwIfFailed();
+			if (asking?.isDone) {
+				const item = asking.value;
+				asking = undefined;
+				isOpen = !item.done;
+				if (isOpen) inFlight.push(waiter.start(() => outcomeOf(item.value)));
+			}
+			if (!isOpen && inFlight.length === 0) return;
+			if (isOpen && !asking && inFlight.length < IN_FLIGHT) asking = waiter.start(next);
+			if (!inFlight[0]?.isDone) {
+				await waiter.wait();
 				continue;
 			}
-			inFlight.shift();
+			const outcome = inFlight.shift().value;
 			const isFailed = "error" in outcome;
 			if (isFailed && errors !== "collect") throw outcome.error;
 			done += 1;
@@ -94,12 +85,13 @@ async function* results(call, source, total, { errors, onProgress, remember, sig
 			yield isFailed ? outcome : outcome.value;
 		}
 	} finally {
-		release();
-		stop.abort();
-		if (isOpen) {
-			const ended = Promise.resolve(source.return?.()).catch(ignore);
+		// Ends the calls in flight.
+		waiter.fail(undefined);
+		if (isOpen && !asking?.hasFailed && !asking?.value?.done) {
+			const closed = (async () => source.return?.())();
 			// A pending source ends after its next item, which may never come.
-			if (!isAsked) await ended;
+			await untilClosed(asking?.isDone === false ? AbortSignal.abort() : signal, closed);
 		}
+		release();
 	}
 }

@@ -1,6 +1,7 @@
 /** Loads the addon of this platform: from `npm/` in a checkout of the repository, else from the platform package. */
-const { existsSync, readdirSync, realpathSync } = require("node:fs");
-const { dirname, join } = require("node:path");
+const { accessSync, existsSync, readdirSync } = require("node:fs");
+const { createRequire } = require("node:module");
+const { join } = require("node:path");
 const { ScoringError } = require("./errors.js");
 
 const PACKAGE = "@knowledgepulse/scoring";
@@ -14,29 +15,26 @@ function platformName() {
 	return `linux-${arch}-${libc === "musl" ? "musl" : "gnu"}`;
 }
 
-/**
- * Loads the addon of a platform package. The paths are literal, so that bundlers and file tracers find them, and
- * include the file name, because executables made by Bun do not read package.json.
- */
+/** Loads the addon of a platform package. The names are literal, so that bundlers and file tracers find them. */
 function requirePackage(name) {
 	try {
 		switch (name) {
 			case "linux-x64-gnu":
-				return require("@knowledgepulse/scoring-linux-x64-gnu/scoring.linux-x64-gnu.node");
+				return require("@knowledgepulse/scoring-linux-x64-gnu");
 			case "linux-arm64-gnu":
-				return require("@knowledgepulse/scoring-linux-arm64-gnu/scoring.linux-arm64-gnu.node");
+				return require("@knowledgepulse/scoring-linux-arm64-gnu");
 			case "linux-x64-musl":
-				return require("@knowledgepulse/scoring-linux-x64-musl/scoring.linux-x64-musl.node");
+				return require("@knowledgepulse/scoring-linux-x64-musl");
 			case "linux-arm64-musl":
-				return require("@knowledgepulse/scoring-linux-arm64-musl/scoring.linux-arm64-musl.node");
+				return require("@knowledgepulse/scoring-linux-arm64-musl");
 			case "darwin-arm64":
-				return require("@knowledgepulse/scoring-darwin-arm64/scoring.darwin-arm64.node");
+				return require("@knowledgepulse/scoring-darwin-arm64");
 			case "darwin-x64":
-				return require("@knowledgepulse/scoring-darwin-x64/scoring.darwin-x64.node");
+				return require("@knowledgepulse/scoring-darwin-x64");
 			case "win32-x64-msvc":
-				return require("@knowledgepulse/scoring-win32-x64-msvc/scoring.win32-x64-msvc.node");
+				return require("@knowledgepulse/scoring-win32-x64-msvc");
 			case "win32-arm64-msvc":
-				return require("@knowledgepulse/scoring-win32-arm64-msvc/scoring.win32-arm64-msvc.node");
+				return require("@knowledgepulse/scoring-win32-arm64-msvc");
 		}
 	} catch (error) {
 		throw notLoaded(name, error);
@@ -52,15 +50,57 @@ function failure(text, options) {
 
 function notLoaded(name, cause) {
 	const folder = installedAt(name);
-	const text = folder ? unusableText(folder, cause) : missingText(name);
+	const found = folder && cause?.code === "MODULE_NOT_FOUND" ? inaccessible(folder) : cause;
+	const [reason] = String(found?.message ?? found).split("\n");
+	const remedy =
+		found && REMEDIES.find(([pattern]) => pattern.test(`${found.code} ${reason}`))?.[1];
+	if (remedy)
+		return failure(`${folder ?? name} could not be loaded: ${reason}\n${remedy}`, { cause });
+	const text = folder ? unusableText(folder, found && reason) : missingText(name);
 	const how = folder ? "again" : "with your package manager";
 	const command = `npm install ${PACKAGE}-${name}@${require("../package.json").version}`;
 	return failure(`${text}\nInstall it ${how}, for example\n  ${command}`, folder && { cause });
 }
 
-function unusableText(folder, cause) {
-	if (cause?.code === "MODULE_NOT_FOUND") return `${folder} is incomplete: it has no addon.`;
-	const [reason] = String(cause?.message ?? cause).split("\n");
+/** Why a folder or what is in it cannot be read; undefined if it can, or is missing. */
+function inaccessible(folder) {
+	try {
+		accessSync(join(folder, "package.json"));
+	} catch (error) {
+		if (error.code !== "ENOENT") return error;
+	}
+}
+
+/**
+ * What to do about failures that another installation would not mend, by code or message.
+ * @type {[RegExp, string][]}
+ */
+const REMEDIES = [
+	[
+		/ADDON_BUNDLED/,
+		`Mark ${PACKAGE} as external in the settings of the bundler, and deploy it in node_modules.`,
+	],
+	[
+		/ERR_DLOPEN_DISABLED/,
+		"Start Node.js without --no-addons, or with --allow-addons where it has --permission.",
+	],
+	[/NotCapable|--allow-ffi/, "Start Deno with --allow-ffi and --allow-read."],
+	[
+		/failed to map segment|noexec/,
+		"Move node_modules to a file system that is not mounted with noexec.",
+	],
+	[
+		/EACCES|EPERM|ERR_ACCESS_DENIED|[Pp]ermission denied/,
+		"Let the user of this process read the folder and its files.",
+	],
+	[
+		/GLIBC_\d|GLIBCXX_|Library not loaded/,
+		"The system is too old: it needs glibc 2.28 on Linux, or macOS 13.4.",
+	],
+];
+
+function unusableText(folder, reason) {
+	if (!reason) return `${folder} is incomplete: it has no addon.`;
 	return `${folder} could not be loaded: ${reason}\nIt needs glibc 2.28 or musl 1.2 on Linux, macOS 13.4, or Windows 10. Where the system has that, the file is damaged.`;
 }
 
@@ -74,8 +114,8 @@ function missingText(name) {
 	return `the package with the addon for this system, ${PACKAGE}-${name}, is not installed.\nLooked in: ${folders.join(", ") || __dirname}\n${reason}`;
 }
 
-/** The folders in which packages are searched. */
-const searchFolders = () => require.resolve.paths(PACKAGE) ?? [];
+/** The folders in which packages are searched; none in a bundle. */
+const searchFolders = () => require.resolve?.paths?.(PACKAGE) ?? [];
 
 /** The addon of a platform package, or the folder where it should be; undefined for no package. */
 function installedAt(name) {
@@ -86,12 +126,6 @@ function installedAt(name) {
 			.map((folder) => join(folder, `${PACKAGE}-${name}`))
 			.find(existsSync);
 	}
-}
-
-/** Converts a folder inside Electron's archive to the unpacked one, because native code cannot read the archive. */
-function unpacked(folder) {
-	const onDisk = folder.replace(/([\\/]app\.asar)(?=[\\/])/, "$1.unpacked");
-	return existsSync(onDisk) ? onDisk : folder;
 }
 
 /** The platform packages in a folder of packages. */
@@ -110,9 +144,6 @@ function installedIn(folder) {
 module.exports = function load() {
 	const name = platformName();
 	const local = join(__dirname, "..", "npm", name, `scoring.${name}.node`);
-	const native = existsSync(local) ? require(local) : requirePackage(name);
-	// Model and library are beside the addon.
-	const file = existsSync(local) ? local : installedAt(name);
-	if (file) native.setAddonFolder(unpacked(dirname(realpathSync(file))));
-	return native;
+	// Bundlers would follow the path in a call of `require`.
+	return existsSync(local) ? createRequire(local)(local) : requirePackage(name);
 };

@@ -1,7 +1,15 @@
 /** Calibration of scores, which types/calibrate.d.ts documents. */
 const { Buffer } = require("node:buffer");
 const { fail, native } = require("./native.js");
-const { check, checkOptions, invalidOption, kinds, readValue } = require("./options.js");
+const {
+	check,
+	checkOptions,
+	invalidOption,
+	isObject,
+	kinds,
+	own,
+	readValue,
+} = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 
 const OPTIONS = ["target", "fit", "first", "level", "replicates", "seed", "profiles", "signal"];
@@ -9,20 +17,32 @@ const OPTIONS = ["target", "fit", "first", "level", "replicates", "seed", "profi
 function linesOf(rows) {
 	const isIterable = typeof rows?.[Symbol.iterator] === "function" && typeof rows !== "string";
 	check(isIterable, "rows", "an array of rows", rows);
-	const lineOf = (row) => Buffer.from(`${JSON.stringify(row) ?? null}\n`);
+	const lineOf = (row, index) => Buffer.from(`${jsonOf(row, `rows[${index}]`, "INVALID_ROW")}\n`);
 	return Buffer.concat(Array.from(rows, lineOf));
+}
+
+function jsonOf(value, path, code = undefined) {
+	try {
+		return JSON.stringify(value) ?? "null";
+	} catch (cause) {
+		throw invalidOption(path, "a value that JSON can express", cause?.message ?? cause, code);
+	}
 }
 
 exports.calibrate = async function calibrate(rows, options = {}) {
 	checkOptions(options, OPTIONS);
 	// The addon checks the rest.
-	const { profiles, signal, ...rest } = /** @type {Record<string, any>} */ (options);
+	const { profiles, signal, ...rest } = own(options);
 	const weights = readValue(kinds.profiles, "profiles", profiles);
 	const { target } = rest;
 	if (target !== undefined && Object.keys(target ?? {}).length !== 1)
-		throw invalidOption("target", "one of threshold, share and precision", JSON.stringify(target));
+		throw invalidOption(
+			"target",
+			"one of threshold, share and precision",
+			jsonOf(target, "target"),
+		);
 	const lines = linesOf(rows);
-	const asked = JSON.stringify(rest);
+	const asked = jsonOf(rest, "options");
 	const handle = new native.CallHandle();
 	const release = onAbort(signal, () => handle.abort());
 	try {
@@ -38,9 +58,9 @@ exports.calibrate = async function calibrate(rows, options = {}) {
 
 exports.calibrationReport = async function calibrationReport(calibration, rows, options = {}) {
 	checkOptions(options, ["title", "language", "settings"]);
-	const { settings = {}, ...rest } = /** @type {Record<string, any>} */ (options);
-	const context = { ...rest, settings: Object.entries(settings) };
+	const { settings = {}, ...rest } = own(options);
+	check(isObject(settings), "settings", "an object", settings);
+	const context = jsonOf({ ...rest, settings: Object.entries(settings) }, "options");
 	const lines = linesOf(rows);
-	const json = JSON.stringify(calibration) ?? "null";
-	return native.calibrationReport(json, lines, JSON.stringify(context)).catch(fail);
+	return native.calibrationReport(jsonOf(calibration, "calibration"), lines, context).catch(fail);
 };

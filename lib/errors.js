@@ -3,7 +3,8 @@
 /** @typedef {{ code?: string, path?: string, cause?: unknown, source?: string, line?: number }} ErrorFields */
 
 function define(object, name, value, { enumerable }) {
-	Object.defineProperty(object, name, { value, enumerable, writable: true, configurable: true });
+	const descriptor = { value, enumerable, writable: true, configurable: true };
+	Object.defineProperty(object, name, Object.setPrototypeOf(descriptor, null));
 }
 
 class ScoringError extends Error {
@@ -32,4 +33,13 @@ class ImportError extends ScoringError {
 for (const type of [ScoringError, InvalidTraceError, ImportError])
 	define(type.prototype, "name", type.name, { enumerable: false });
 
-module.exports = { ImportError, InvalidTraceError, ScoringError };
+/** Returns the message of what was thrown, which may be anything. */
+function reasonOf(thrown) {
+	try {
+		return String(thrown?.message || thrown?.code || thrown);
+	} catch {
+		return "an unknown error";
+	}
+}
+
+module.exports = { ImportError, InvalidTraceError, ScoringError, reasonOf };

@@ -1,7 +1,7 @@
-/** Files that are replaced as a whole. `packages/cli` uses them too. */
+/** Files that get new contents as a whole. `packages/cli` uses them too. */
 const { randomUUID } = require("node:crypto");
 const fs = require("node:fs/promises");
-const { dirname, join } = require("node:path");
+const { dirname, join, resolve } = require("node:path");
 const { setTimeout: sleep } = require("node:timers/promises");
 
 /** Some file systems cannot sync a folder, and need not. */
@@ -13,6 +13,9 @@ const IN_USE = ["EACCES", "EBUSY", "EPERM"];
 /** Pauses between attempts to rename, about a second in total. */
 const PAUSES_MS = [10, 20, 40, 80, 160, 320, 400];
 
+/** The maximum number of links in a path, as in Linux. */
+const MAX_LINKS = 40;
+
 async function rename(from, to) {
 	for (const pause of process.platform === "win32" ? PAUSES_MS : [])
 		try {
@@ -21,32 +24,65 @@ async function rename(from, to) {
 			if (!IN_USE.includes(error.code)) throw error;
 			await sleep(pause);
 		}
-	await fs.rename(from, to);
+	try {
+		await fs.rename(from, to);
+	} catch (error) {
+		if (error.code !== "EBUSY" || process.platform === "win32") throw error;
+		// A file that is mounted, as in a container, can be written but not replaced.
+		await fs.copyFile(from, to);
+		await fs.rm(from);
+	}
+}
+
+/** Returns the path of the file that a path names through links, which need not exist. */
+async function targetOf(path, links = 0) {
+	const link = await fs.readlink(path).catch(() => undefined);
+	if (link === undefined || links === MAX_LINKS) return path;
+	return targetOf(resolve(dirname(path), link), links + 1);
+}
+
+/** A device or a pipe, which cannot be replaced. */
+async function openInPlace(path) {
+	const file = await fs.open(path, "w");
+	const close = () => file.close();
+	return { write: (data) => file.writeFile(data), commit: close, discard: close };
 }
 
 /**
- * Opens new contents for a file, with the permissions `mode`. Always call `discard` in the end. At any moment, even
- * after a crash, the file has either the old or the new contents. A symbolic link is replaced, not followed.
+ * Opens new contents for a file; a new file gets the permissions `mode`. Always call `discard` in the end. At any moment,
+ * even after a crash, the file has either the old or the new contents. Links are followed; a file keeps its permissions
+ * and, if possible, its owner. Devices and pipes are written in place.
  */
 async function openReplacement(path, mode) {
+	const found = await fs.stat(path).catch(() => undefined);
+	// The kernel resolves what exists, because some links, such as those of /proc, only look like paths.
+	const target = found ? await fs.realpath(path) : await targetOf(path);
+	if (found && !found.isFile() && !found.isDirectory()) return openInPlace(path);
 	// The name cannot be guessed, so nobody can put a link in its place.
-	const temporary = join(dirname(path), `.kp-${randomUUID()}.tmp`);
+	const temporary = join(dirname(target), `.kp-${randomUUID()}.tmp`);
 	// Opened first, because the folder may be unreadable.
-	const folder = process.platform === "win32" ? undefined : await fs.open(dirname(path));
+	const folder = process.platform === "win32" ? undefined : await fs.open(dirname(target));
 	const file = await fs.open(temporary, "wx", mode).catch(async (error) => {
 		await folder?.close();
 		throw error;
 	});
 	let isCommitted = false;
 	return {
+		/** The file without links; undefined if it is written in place. */
+		path: target,
+
 		/** Appends text or bytes. */
 		write: (data) => file.writeFile(data),
 
-		/** Resolves when the file has the new contents, and they have reached the disk. */
-		async commit() {
+		/** Resolves when the file, or the one at `to` beside it, has the new contents, and they have reached the disk. */
+		async commit(to = target) {
+			if (found && to === target) {
+				await file.chown(found.uid, found.gid).catch(() => {});
+				await file.chmod(found.mode & 0o7777);
+			}
 			await file.sync();
 			await file.close();
-			await rename(temporary, path);
+			await rename(temporary, to);
 			isCommitted = true;
 			await folder?.sync().catch((error) => {
 				if (!NEED_NOT_SYNC.includes(error.code)) throw error;
@@ -62,7 +98,7 @@ async function openReplacement(path, mode) {
 	};
 }
 
-/** Replaces the contents of a file by `bytes`. Only the owner may read it. */
+/** Replaces the contents of a file by `bytes`. Only the owner may read a new file. */
 async function replaceFile(path, bytes) {
 	const file = await openReplacement(path, 0o600);
 	try {

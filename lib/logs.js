@@ -1,9 +1,13 @@
 /** Imports and scores of agents' own logs, which types/logs.d.ts documents. */
-const { ImportError } = require("./errors.js");
+const { constants } = require("node:buffer");
+const { ImportError, reasonOf } = require("./errors.js");
 const { attempt, fail, native } = require("./native.js");
 const { check, either, kind, kinds, oneOf, readOptions } = require("./options.js");
 const { ignore, onAbort, until } = require("./signals.js");
 const { Source, sourcesOf } = require("./sources.js");
+const { Waiter } = require("./waiter.js");
+
+const { MAX_STRING_LENGTH } = constants;
 
 const { errors, flag, share, signal, text } = kinds;
 
@@ -29,11 +33,9 @@ const IMPORT_OPTIONS = { ...MESSAGES_OPTIONS, format: oneOf(...native.logFormats
 const ROWS_OPTIONS = {
 	...IMPORT_OPTIONS,
 	group: matching('a JSON pointer, such as "/metadata/session_id"', /^(\/|$)/),
+	known: oneOf("score", "skip", "again"),
 	remember: flag,
 };
-
-/** The reason to stop when the caller ends the iteration. */
-const OVER = Symbol("over");
 
 /** An error of a report, without its source: the report names that. */
 const shortened = ({ code, line = null, message }) => ({ code, line, message });
@@ -41,7 +43,7 @@ const shortened = ({ code, line = null, message }) => ({ code, line, message });
 /** The error for a source that could not be read to its end. */
 function unreadable({ name }, thrown) {
 	if (thrown instanceof ImportError) return thrown;
-	return new ImportError(`${name}: ${thrown?.message ?? thrown}`, {
+	return new ImportError(`${name}: ${reasonOf(thrown)}`, {
 		code: "UNREADABLE",
 		source: name,
 		cause: thrown,
@@ -53,95 +55,93 @@ class Reading {
 	#native;
 	#sources;
 	#collects;
-	/** Aborted to end all waiting. */
-	#stop = new AbortController();
+	#waiter = new Waiter();
 	/** The last report. */
 	#report = "[]";
 	/** Errors of sources that the addon has not yet returned in order. */
 	#unread = [];
+	#signal;
 	#chunks;
 
 	constructor(sources, options, scorer = undefined, link = undefined) {
-		const { errors, group, remember, signal } = options;
+		const { errors, group, known, remember, signal } = options;
 		const peeks = remember === false;
+		const look = known === "score" ? undefined : known;
 		this.#collects = errors === "collect";
 		this.#native = attempt(
-			() => new native.LogReader(options, this.#collects, scorer, peeks, group),
+			() => new native.LogReader(options, this.#collects, scorer, peeks, group, look),
 		);
-		onAbort(this.#stop.signal, () => this.#native.abort());
+		onAbort(this.#waiter.signal, () => this.#native.abort());
 		this.#sources = sources;
-		this.#chunks = this.#read(signal, link);
+		this.#signal = signal;
+		this.#chunks = this.#read(link);
 	}
 
 	get report() {
 		this.#report = attempt(() => this.#native.report()) ?? this.#report;
 		const inputs = JSON.parse(this.#report);
 		for (const input of inputs) input.errors = input.errors.map(shortened);
-		return { inputs };
+		const known = this.#native.known();
+		return known === null ? { inputs } : { inputs, known };
 	}
 
 	/** An iterator over the lines of JSON. */
 	lines() {
-		return this.#iterator(this.#chunks);
+		return this.#waiter.iterator(this.#chunks, () => this.#close());
 	}
 
 	/** An iterator over the items, with the report. */
 	items() {
-		const items = this.#iterator(this.#parse());
+		const items = this.#waiter.iterator(this.#parse(), () => this.#close());
 		return Object.defineProperty(items, "report", { get: () => this.report });
 	}
 
-	/** An iterator whose `return` does not wait for the generator, which may be unstarted or pending. */
-	#iterator(generator) {
-		return {
-			next: () => generator.next(),
-			return: async (value) => {
-				await this.#end();
-				return generator.return(value);
-			},
-			[Symbol.asyncIterator]() {
-				return this;
-			},
-		};
-	}
-
 	async *#parse() {
-		// Each line ends with a line feed.
 		for await (const lines of this.#chunks)
-			for (const line of lines.toString().split("\n").slice(0, -1)) {
-				const { aborted, reason } = this.#stop.signal;
-				if (aborted && reason !== OVER) throw reason;
-				if (aborted) return;
-				const item = JSON.parse(line);
-				yield item.error ? { error: this.#errorOf(item.error) } : item;
+			for (let start = 0, end = 0; start < lines.length; start = end + 1) {
+				// Each line ends with a line feed.
+				end = lines.indexOf("\n", start);
+				this.#waiter.throwIfFailed();
+				const item = this.#itemOf(lines.subarray(start, end));
+				const error = item.error && this.#errorOf(item.error);
+				if (error && !this.#collects) throw error;
+				yield error ? { error } : item;
 			}
 	}
 
+	#itemOf(line) {
+		// Longer text does not fit into a string.
+		if (line.length <= MAX_STRING_LENGTH) return JSON.parse(line.toString());
+		const source = this.report.inputs.at(-1)?.name;
+		const message = `${source}: expected a trace of at most ${MAX_STRING_LENGTH} bytes as JSON, got ${line.length}`;
+		return { error: { code: "TOO_LARGE", message, source } };
+	}
+
 	/** Yields lines of JSON from the addon. Input is read when the addon asks for it. */
-	async *#read(signal, link) {
-		const stop = this.#stop.signal;
-		const release = onAbort(signal, () => this.#stop.abort(signal.reason));
+	async *#read(link) {
+		const [waiter, signal] = [this.#waiter, this.#signal];
+		const release = onAbort(signal, () => waiter.fail(signal.reason));
 		// The promise rejects when reading ends.
-		link?.carry(until(stop, new Promise(ignore)));
+		link?.carry(until(waiter.signal, new Promise(ignore)));
+		const input = this.#input();
 		try {
-			stop.throwIfAborted();
-			const input = this.#input();
-			let feeding = input.next();
+			waiter.throwIfFailed();
+			let feeding = waiter.start(() => input.next());
 			for (let isPending = false, isLast = false; !isLast; ) {
 				// Unless lines are pending, waits for input first: the promise of the addon keeps the
 				// process alive, and a source may stay silent forever.
-				if (!isPending) await until(stop, feeding);
-				const ready = await until(stop, this.#native.next());
-				if (ready.wantsInput) feeding = input.next();
+				if (!isPending) await waiter.result(feeding);
+				const ready = await waiter.result(waiter.start(() => this.#native.next()));
+				if (ready.wantsInput) feeding = waiter.start(() => input.next());
 				if (ready.lines.length > 0) yield ready.lines;
 				if (ready.error) throw this.#errorOf(JSON.parse(ready.error));
 				({ isPending, isLast } = ready);
 			}
 		} catch (thrown) {
-			if (thrown !== OVER) fail(thrown);
+			fail(thrown);
 		} finally {
 			release();
-			await this.#end();
+			await this.#close();
 		}
 	}
 
@@ -172,9 +172,9 @@ class Reading {
 	}
 
 	/** Ends reading, and closes the sources. */
-	async #end() {
-		this.#stop.abort(OVER);
-		await Promise.all(this.#sources.map((source) => source.close()));
+	async #close() {
+		this.#waiter.fail(undefined);
+		await Promise.all(this.#sources.map((source) => source.close(this.#signal)));
 	}
 }
 

@@ -38,7 +38,12 @@ const isSignal = (value) =>
 	isFunction(value.removeEventListener);
 
 /** The values of an option: those that fit, which are what is expected. `read` converts them. */
-const kind = (expected, fits, read = (value, _path) => value) => ({ expected, fits, read });
+const kind = (expected, fits, read = (value, _path) => value) => ({
+	expected,
+	fits,
+	read,
+	isRequired: false,
+});
 
 /** A kind, and one value more. */
 const either = (expected, { fits }, other) =>
@@ -103,11 +108,17 @@ const WEIGHTS = {
 };
 
 /** Returns a checked value of an option; undefined only for one that is not required. */
-function readValue({ expected, fits, read, isRequired = false }, path, value) {
+function readValue({ expected, fits, read, isRequired }, path, value) {
 	if (value === undefined && !isRequired) return undefined;
 	check(fits(value), path, expected, value);
 	return read(value, path);
 }
+
+/** The own members of an object, without those that another module may have added to `Object.prototype`. */
+const own = (object) => ({ __proto__: null, ...object });
+
+/** Only own members are options. */
+const ownValue = (options, name) => (Object.hasOwn(options, name) ? options[name] : undefined);
 
 const pathOf = (at, name) => (at === "options" ? name : `${at}.${name}`);
 
@@ -126,8 +137,7 @@ function readOptions(options, known, at = "options") {
 	checkNames(options, names, at);
 	const given = Object.create(null);
 	for (const name of names) {
-		const value = Object.hasOwn(options, name) ? options[name] : undefined;
-		given[name] = readValue(known[name], pathOf(at, name), value);
+		given[name] = readValue(known[name], pathOf(at, name), ownValue(options, name));
 	}
 	return given;
 }
@@ -171,7 +181,7 @@ function settingsOf(given) {
 /** Checks the names of options, and the type of their signal. */
 function checkOptions(options, known) {
 	checkNames(options, known);
-	readValue(kinds.signal, "signal", options.signal);
+	readValue(kinds.signal, "signal", ownValue(options, "signal"));
 }
 
 /** The path of a file that is given as a string or a URL. */
@@ -188,7 +198,7 @@ function callOptions(options, known) {
 	if (!isObject(options)) return given;
 	const names = Object.keys(known);
 	checkNames(options, names);
-	for (const name of names) given[name] = readValue(known[name], name, options[name]);
+	for (const name of names) given[name] = readValue(known[name], name, ownValue(options, name));
 	if (given.signal?.aborted) throw given.signal.reason;
 	return given;
 }
@@ -208,6 +218,7 @@ module.exports = {
 	kind,
 	kinds,
 	oneOf,
+	own,
 	readOptions,
 	readValue,
 	required,

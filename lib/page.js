@@ -1,4 +1,5 @@
 /** Checks pages of a store, and packs them: reading each entry through Node-API would block for milliseconds. */
+const { Buffer } = require("node:buffer");
 const { isUint8Array } = require("node:util/types");
 const { ScoringError } = require("./errors.js");
 const { describe, isObject, isString } = require("./options.js");
@@ -7,6 +8,8 @@ const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const KINDS = ["add", "forget", "clear"];
 const WHOLE = "a safe integer, 0 or more";
 const POSITIVE = "a safe integer, 1 or more";
+
+const LONGEST_ID = 1024;
 
 const isWhole = (value, least) => Number.isSafeInteger(value) && value >= least;
 
@@ -18,7 +21,8 @@ function fail(value, place, expected) {
 
 function checkHeader(found, expected) {
 	if (!isObject(found)) fail(found, "header of the store", "an object");
-	const shown = (value) => (isString(value) ? value : describe(value));
+	// A store may have anything, of any length.
+	const shown = (value) => (isString(value) ? value.slice(0, 200) : describe(value));
 	for (const name of ["model", "maxElements", "ttlMs"]) {
 		const value = found[name];
 		if (value === expected[name]) continue;
@@ -43,6 +47,10 @@ function write(bytes, start) {
 	return end;
 }
 
+/** Whether a trace may have this id. Bytes are counted only if there may be too many. */
+const isId = (id) =>
+	isString(id) && (3 * id.length <= LONGEST_ID || Buffer.byteLength(id) <= LONGEST_ID);
+
 /** Returns the JSON row of an entry, and its embedding. Reads each field once. */
 function readEntry(entry, index, calls) {
 	if (!isObject(entry)) fail(entry, `entries[${index}] of the store`, "an object");
@@ -54,14 +62,14 @@ function readEntry(entry, index, calls) {
 	if (!isString(call) || !UUID.test(call)) refuse(call, "call", "a UUID");
 	if (id !== null && !isString(id)) refuse(id, "id", "a string or null");
 	if (!KINDS.includes(kind)) refuse(kind, "kind", '"add", "forget" or "clear"');
-	if (kind === "forget" && id === null) refuse(id, "id", "a string");
 	const bytes = kind === "add" ? embedding : null;
 	const isBytes = bytes === null || isUint8Array(bytes);
 	if (!isBytes) refuse(bytes, "embedding", "a Uint8Array or null");
 	const length = bytes?.length ?? null;
 	if (length % 4 !== 0) refuse(length, "embedding", "bytes of float32");
 	// JSON has no lone surrogates.
-	const row = [seq, at, call, kind, id?.toWellFormed(), length, calls.get(call)];
+	const known = isId(id) ? id.toWellFormed() : undefined;
+	const row = [seq, at, call, kind, known, length, calls.get(call)];
 	return { row, bytes };
 }
 

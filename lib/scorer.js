@@ -7,7 +7,16 @@ const { ScoringError } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { evaluateLogs } = require("./logs.js");
 const { attempt, fail, native } = require("./native.js");
-const { callOptions, check, fileOf, invalidOption, kinds, scorerOptions } = require("./options.js");
+const {
+	callOptions,
+	check,
+	fileOf,
+	invalidOption,
+	kinds,
+	oneOf,
+	own,
+	scorerOptions,
+} = require("./options.js");
 const { ignore, onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
 const { StoreLink } = require("./store.js");
@@ -36,15 +45,28 @@ const readText = (subject) =>
 const DECIDING = new Map()
 	.set("accepted", CallKind.Decide)
 	.set("all", CallKind.Explain)
-	.set(false, CallKind.PeekReport);
+	.set(false, CallKind.PeekReport)
+	.set("again", CallKind.AgainReport);
 
 const SIGNAL = { signal };
-const SCORE = { remember: flag, signal };
-const DECIDE = { exact: flag, remember: remembered, signal, threshold: share };
+const known = oneOf("score", "again");
+const SCORE = { known, remember: flag, signal };
+const DECIDE = { exact: flag, known, remember: remembered, signal, threshold: share };
 
-// The operations of the methods. `peek` is the kind of a call with `remember: false`.
-const EVALUATE = { kind: CallKind.Evaluate, peek: CallKind.Peek, known: SCORE };
-const EXPLAIN = { kind: CallKind.Explain, peek: CallKind.PeekReport, known: SCORE, map: parse };
+// The operations of the methods. `peek` is the kind of a call with `remember: false`, `again` that with a known trace.
+const EVALUATE = {
+	kind: CallKind.Evaluate,
+	peek: CallKind.Peek,
+	again: CallKind.Again,
+	known: SCORE,
+};
+const EXPLAIN = {
+	kind: CallKind.Explain,
+	peek: CallKind.PeekReport,
+	again: CallKind.AgainReport,
+	known: SCORE,
+	map: parse,
+};
 const SIMILAR = {
 	kind: CallKind.Similar,
 	known: { atLeast: similarity, k: positive, signal },
@@ -101,9 +123,11 @@ module.exports = class Scorer {
 	}
 
 	async decide(trace, options) {
-		const { exact = false, remember = "accepted", ...given } = callOptions(options, DECIDE);
+		const { exact = false, known, ...given } = callOptions(options, DECIDE);
 		const input = readTrace(trace);
 		const { head, confidence } = input;
+		const isAgain = known === "again" && attempt(() => this.#native.knows(head, confidence));
+		const remember = isAgain ? "again" : (given.remember ?? "accepted");
 		const judge = () => this.#native.judge(head, confidence, given.threshold, exact);
 		const { accepted, bounds, threshold } = parse(attempt(judge));
 		const isAdded = (fits) => remember === "all" || (fits && remember === "accepted");
@@ -160,7 +184,7 @@ module.exports = class Scorer {
 	static async restore(snapshot, options) {
 		const given = scorerOptions(options, SIGNAL);
 		check(ArrayBuffer.isView(snapshot), "snapshot", "a Uint8Array", snapshot);
-		const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength));
+		const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength, "snapshot"));
 		attempt(() => pieces.push(snapshot));
 		return until(given.signal, Scorer.#restored(pieces, given, "snapshot"));
 	}
@@ -181,12 +205,18 @@ module.exports = class Scorer {
 		const file = fileOf(path, "path");
 		const given = scorerOptions(options, SIGNAL);
 		const load = async () => {
-			const { size } = await stat(file);
-			const pieces = attempt(() => new native.SnapshotPieces(size));
-			for await (const piece of contents(file)) pieces.push(piece);
+			const stats = await stat(file);
+			// A device may have no end.
+			if (!stats.isFile())
+				throw invalidOption(file, "a snapshot", "no regular file", "INVALID_SNAPSHOT");
+			const pieces = attempt(() => new native.SnapshotPieces(stats.size, file));
+			for await (const piece of contents(file)) {
+				given.signal?.throwIfAborted();
+				pieces.push(piece);
+			}
 			return Scorer.#restored(pieces, given, file);
 		};
-		return until(given.signal, load());
+		return until(given.signal, load().catch(fail));
 	}
 
 	static async open(path, /** @type {Record<string, any>} */ options = {}) {
@@ -237,18 +267,20 @@ module.exports = class Scorer {
 
 	/** Makes a call, and resolves to `map` of its outcome. All calls take as many microtasks, so they resolve in order. */
 	async #call(operation, subject, options) {
-		const { kind, peek, known = SIGNAL, read = readTrace, map } = operation;
+		const { kind, peek, again, known = SIGNAL, read = readTrace, map } = own(operation);
 		const all = callOptions(options, known);
 		const { remember, signal } = all;
 		this.#checkOpen();
-		const isPeek = remember === false;
 		const isLimited = signal !== undefined || this.#budgetMs !== undefined;
 		const handle = isLimited ? new native.CallHandle() : undefined;
+		let isPeek = false;
 		let release;
 		let timer;
 		try {
-			const { head = "", text, confidence = 0, given } = read(subject, all);
-			const made = isPeek ? peek : kind;
+			const { head = "", text, confidence = 0, given } = own(read(subject, all));
+			const isAgain = all.known === "again" && this.#native.knows(head, confidence);
+			isPeek = isAgain || remember === false;
+			const made = isAgain ? again : isPeek ? peek : kind;
 			const promise = this.#native.call(made, head, text, confidence, handle, given);
 			this.#link?.carry(promise);
 			if (signal) release = onAbort(signal, () => handle.abort());

@@ -1,5 +1,7 @@
 /** Ends calls when their signal is aborted, with one listener for each signal. */
 
+const { setImmediate } = require("node:timers/promises");
+
 /** The calls that each signal ends. */
 const endings = new WeakMap();
 
@@ -39,4 +41,9 @@ function until(signal, promise) {
 	});
 }
 
-module.exports = { ignore, onAbort, until };
+/** Waits until a source is closed; once the signal is aborted, no longer than to the next turn of the event loop. */
+function untilClosed(signal, closed) {
+	return until(signal, closed).catch(() => Promise.race([closed, setImmediate()]).catch(ignore));
+}
+
+module.exports = { ignore, onAbort, until, untilClosed };

@@ -1,14 +1,15 @@
 /** The sources of an import: files, text, bytes, streams and messages, read in pieces. */
 const { Buffer } = require("node:buffer");
-const { open } = require("node:fs/promises");
+const fs = require("node:fs");
+const { open, stat } = require("node:fs/promises");
 const { resolve } = require("node:path");
 const { Readable } = require("node:stream");
 const { URL } = require("node:url");
+const { promisify } = require("node:util");
 const { isUint8Array } = require("node:util/types");
-const { decompressed } = require("./archives.js");
-const { ImportError } = require("./errors.js");
-const { check, fileOf, isObject, isString } = require("./options.js");
-const { ignore } = require("./signals.js");
+const { ImportError, reasonOf } = require("./errors.js");
+const { check, fileOf, isObject, isString, own } = require("./options.js");
+const { ignore, untilClosed } = require("./signals.js");
 
 /** The maximum length of a piece, in bytes or in characters of a text. */
 const PIECE = 2 ** 20;
@@ -27,13 +28,23 @@ const isStream = (value) => isObject(value) && typeof value[Symbol.asyncIterator
 /** Whether a value is the data of a source, unless it is text. */
 const isData = (value) => Array.isArray(value) || isUint8Array(value) || isStream(value);
 
-/** Whether a value is a message, not one of the sources in `sourceOf`. */
+/** Whether a value is a message, not one of the sources in `sourceOf`. A message with `data` has a type, and no name. */
 const isMessage = (value) =>
-	isObject(value) && !isData(value) && !(value instanceof URL) && !("data" in value);
+	isObject(value) &&
+	!isData(value) &&
+	!(value instanceof URL) &&
+	(!Object.hasOwn(value, "data") || (isString(value.type) && !isString(own(value).name)));
+
+/** Reading must not wait in a thread of Node.js for a pipe or a device. Windows has no such flag. */
+const READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
+
+/** Adds the file to an error of reading. Node.js names it only in errors of opening it. */
+const named = (error, path) =>
+	Object.assign(error, { path, message: `${error.message} '${path}'` });
 
 /** The contents of a file. While a piece is used, the next one is read. */
 async function* contents(path) {
-	const file = await open(path);
+	const file = await open(path, READ);
 	const buffers = [0, 1].map(() => Buffer.allocUnsafeSlow(PIECE));
 	const read = (index) => {
 		const reading = file.read(buffers[index % 2], 0, PIECE, null);
@@ -49,11 +60,24 @@ async function* contents(path) {
 			yield buffer.subarray(0, bytesRead);
 		}
 	} catch (error) {
-		// Node.js names the file only in errors of opening it.
-		throw Object.assign(error, { path, message: `${error.message} '${path}'` });
+		throw named(error, path);
 	} finally {
 		await file.close();
 	}
+}
+
+/** Opens a pipe or a terminal as a stream, which waits without a thread; undefined for any other file. */
+async function openStream(path) {
+	// Opening it as a file tells why there is none.
+	const stats = await stat(path).catch(() => undefined);
+	if (!stats?.isFIFO() && !stats?.isCharacterDevice()) return undefined;
+	const { Socket } = require("node:net");
+	const { ReadStream, isatty } = require("node:tty");
+	const fd = await promisify(fs.open)(path, READ);
+	if (stats.isFIFO()) return new Socket({ fd, readable: true, writable: false });
+	if (isatty(fd)) return new ReadStream(fd);
+	await promisify(fs.close)(fd);
+	return undefined;
 }
 
 /** The chunks of a web stream; unlike its own iterator, a reader can be cancelled while it waits. */
@@ -124,7 +148,7 @@ function toJson(value, invalid) {
 		const json = JSON.stringify(value, inBase64);
 		if (json !== undefined) return json;
 	} catch (cause) {
-		throw invalid(expected, cause?.message ?? cause, cause);
+		throw invalid(expected, reasonOf(cause), cause);
 	}
 	throw invalid(expected, "nothing");
 }
@@ -137,8 +161,10 @@ class Source {
 	#stream;
 	#pieces;
 	#isReading = false;
+	#isClosed = false;
 
-	constructor(place, { name = place, path = undefined, data = undefined }) {
+	constructor(place, given) {
+		const { name = place, path, data } = own(given);
 		this.name = name;
 		this.path = path;
 		this.isStream = isStream(data);
@@ -161,19 +187,32 @@ class Source {
 	}
 
 	/** Ends reading, and closes the file or stream, even if reading has not begun. */
-	async close() {
+	async close(signal) {
+		this.#isClosed = true;
 		const stream = this.#stream;
 		const end = stream?.destroy ?? stream?.cancel;
-		if (end) Promise.resolve(end.call(stream)).catch(ignore);
-		const closed = this.#pieces?.return().catch(ignore);
-		// What it waits for may never come.
-		if (!this.#isReading) await closed;
+		if (end) (async () => end.call(stream))().catch(ignore);
+		const closed = Promise.resolve(this.#pieces?.return()).catch(ignore);
+		// What it waits for may never come. A file closes in any case.
+		if (!this.#isReading) await untilClosed(this.path ? undefined : signal, closed);
 	}
 
 	async *#open() {
-		for await (const bytes of decompressed(this.#bytes(), this.name))
+		for await (const bytes of this.#bytes())
 			for (let start = 0; start < bytes.length; start += PIECE)
 				yield bytes.subarray(start, start + PIECE);
+	}
+
+	async *#file(path) {
+		const stream = await openStream(path);
+		if (!stream) return yield* contents(path);
+		this.#stream = stream;
+		if (this.#isClosed) stream.destroy();
+		try {
+			yield* stream;
+		} catch (error) {
+			throw named(error, path);
+		}
 	}
 
 	#bytes() {
@@ -185,7 +224,7 @@ class Source {
 				source: this.name,
 				...(cause && { cause }),
 			});
-		if (this.path !== undefined) return contents(this.path);
+		if (this.path !== undefined) return this.#file(this.path);
 		if (isUint8Array(data)) return encode([data], invalid);
 		if (!this.#stream)
 			return encode(slices(typeof data === "string" ? data : toJson(data, invalid)), invalid);
@@ -204,8 +243,8 @@ function sourceOf(value, place) {
 		return new Source(place, { name, path: name && resolve(name) });
 	}
 	const expected = "a path, a URL, text, bytes, a stream or an array of messages";
-	check(isObject(value) && "data" in value, place, expected, value);
-	const { name, data } = value;
+	check(isObject(value) && Object.hasOwn(value, "data"), place, expected, value);
+	const { name, data } = own(value);
 	check(isString(name), `${place}.name`, "a string", name);
 	const isUrl = data instanceof URL;
 	const isKnown = isString(data) || (isObject(data) && !isUrl);

@@ -1,9 +1,11 @@
 /** Sends the calls of a scorer to its store in batches, one round trip at a time, and passes its entries back. */
+const { AsyncLocalStorage } = require("node:async_hooks");
 const { randomUUID } = require("node:crypto");
 const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
-const { ScoringError } = require("./errors.js");
+const { ScoringError, reasonOf } = require("./errors.js");
 const { toError } = require("./native.js");
+const { own } = require("./options.js");
 const { checkPage, packPage } = require("./page.js");
 const { ignore, onAbort, until } = require("./signals.js");
 
@@ -11,6 +13,8 @@ const { ignore, onAbort, until } = require("./signals.js");
 const BATCH = 64;
 /** Entries in one page. */
 const PAGE = 192;
+/** Pages of one attempt that may start with the oldest entry: the first, and those after a crash. */
+const MOST_RESETS = 3;
 /** The pause before each retry of a failed round trip, in milliseconds. */
 const PAUSES_MS = [50, 200];
 /** How long a failed store is not asked again. */
@@ -35,11 +39,6 @@ function warn(reason) {
 	);
 }
 
-/** Returns the reason of a failure; a store may throw anything. */
-function reasonOf(error) {
-	return String(error?.message || error?.code || error);
-}
-
 /** Returns a request as an entry of the store. */
 function entryOf({ kind, id, embedding }, call) {
 	if (kind === "add") return { kind, call, id: id ?? null, embedding };
@@ -53,6 +52,8 @@ exports.StoreLink = class StoreLink {
 	/** The number of pending calls. */
 	#pending = 0;
 	#running = false;
+	/** Runs functions in the async context in which the scorer was made, since a batch belongs to no single call. */
+	#inContext = AsyncLocalStorage.snapshot();
 	#closed = new AbortController();
 	/** The state for requests to the store. */
 	#header;
@@ -67,8 +68,8 @@ exports.StoreLink = class StoreLink {
 	#retryAt = 0;
 
 	constructor(native, options) {
-		const { store, storeMode = "auto", storeTimeoutMs = 5000, cache = {} } = options;
-		const { maxElements = 1000, ttlMs } = cache;
+		const { store, storeMode = "auto", storeTimeoutMs = 5000 } = options;
+		const { maxElements = 1000, ttlMs } = own(options.cache);
 		this.#native = native;
 		this.#options = { store, mode: storeMode, timeoutMs: storeTimeoutMs };
 		this.#header = { model: undefined, maxElements, ttlMs: Number.isFinite(ttlMs) ? ttlMs : null };
@@ -94,9 +95,10 @@ exports.StoreLink = class StoreLink {
 		this.#pending += 1;
 		const settled = () => {
 			this.#pending -= 1;
+			if (this.#pending === 0) this.#native.endWait();
 		};
 		promise.then(settled, settled);
-		if (!this.#running) void this.#run();
+		if (!this.#running) void this.#inContext(() => this.#run());
 	}
 
 	close() {
@@ -105,12 +107,15 @@ exports.StoreLink = class StoreLink {
 
 	async #run() {
 		this.#running = true;
-		// The batch is empty if the pending calls need nothing from the store.
-		while (this.#pending > 0 && !this.#closed.signal.aborted) {
-			// The next batch answers the calls of a lost one.
-			const requests = await this.#native.nextBatch(BATCH).catch(() => []);
-			if (requests.length > 0) await this.#settle(requests);
-		}
+		while (this.#pending > 0 && !this.#closed.signal.aborted)
+			try {
+				// The batch is empty if the calls need nothing from the store, or `endWait` was called.
+				const requests = await this.#native.nextBatch(BATCH);
+				if (requests.length > 0) await this.#settle(requests);
+			} catch {
+				// The next batch answers the calls of a lost one. Should none come, this must not use up a core.
+				await sleep(RETRY_MS, undefined, { ref: false });
+			}
 		this.#running = false;
 	}
 
@@ -151,7 +156,11 @@ exports.StoreLink = class StoreLink {
 		}
 		for (const pause of [...PAUSES_MS, undefined])
 			try {
-				this.#header.model ??= await this.#native.fingerprint();
+				if (this.#header.model === undefined) {
+					this.#header.model = await this.#native.fingerprint();
+					// A snapshot with vectors of another length is not continued.
+					this.#position = JSON.parse(this.#native.storePosition());
+				}
 				return await this.#exchange(calls, missing);
 			} catch (thrown) {
 				const isLasting = LASTING.includes(toError(thrown)?.code);
@@ -187,15 +196,18 @@ exports.StoreLink = class StoreLink {
 	/** Appends the missing entries, and reads until they and all earlier entries are applied. */
 	async #exchange(calls, missing) {
 		const entries = [...missing.values()];
-		let isAppended = entries.length === 0;
+		let isAppended = false;
+		/** The entry to read up to. Not the newest one, because others may append faster than this reads. */
+		let head;
+		let resets = 0;
 		const append = () => {
 			isAppended = true;
+			head = undefined;
 			return this.#ask(entries);
 		};
 		// Nothing is appended before the store was read and found valid.
 		const isKnown = this.#isReached && this.#position !== null;
-		let asked = isKnown && !isAppended ? append() : this.#ask();
-		let head;
+		let asked = isKnown && entries.length > 0 ? append() : this.#ask();
 		for (;;) {
 			const received = await asked;
 			this.#isReached = true;
@@ -206,12 +218,15 @@ exports.StoreLink = class StoreLink {
 				if (page.reset) {
 					this.#position = null;
 					this.#isResumed = false;
+					head = undefined;
+					resets += 1;
+					if (resets > MOST_RESETS)
+						throw storeError("STORE_UNAVAILABLE", `the store began anew ${resets} times`);
 				}
 				const last = page.entries.at(-1);
 				if (last) this.#position = { epoch: page.epoch, seq: last.seq, call: last.call };
 				head ??= page.head;
-				const seq = this.#position?.seq ?? 0;
-				const hasMore = seq < page.head;
+				const hasMore = (this.#position?.seq ?? 0) < Math.min(head, page.head);
 				if (hasMore) {
 					// Requested while this page is packed and applied.
 					asked = this.#ask();
@@ -222,8 +237,8 @@ exports.StoreLink = class StoreLink {
 				const { json, bytes, rows } = packPage(page, calls);
 				this.#keepFrom = await this.#native.apply(json, bytes);
 				for (const [, , call] of rows) missing.delete(call);
-				if (missing.size === 0 && seq >= head) break;
 				if (hasMore) continue;
+				if (missing.size === 0) break;
 			} catch (thrown) {
 				// The position of a page that was not applied may not exist.
 				this.#position = null;

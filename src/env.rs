@@ -9,13 +9,10 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
-        mpsc::channel,
     },
-    thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use knowledgepulse_embedder::disable_telemetry;
 use knowledgepulse_scoring::{Error, Result, Scorer as Engine, scorer::ScorerOptions};
 use knowledgepulse_workers::{Lane, fault};
 use napi::{
@@ -50,30 +47,21 @@ impl Scorers {
         all.push(Arc::downgrade(scorer));
     }
 
-    /// Closes all in parallel, so that one that hangs does not delay the others.
+    /// Closes all, and waits until none is at work.
     pub fn close(&self) {
         let all = mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let (closing, closed) = channel::<()>();
-        for scorer in all.iter().filter_map(Weak::upgrade) {
-            let (here, closing) = (scorer.clone(), closing.clone());
-            let close = move || {
-                scorer.close();
-                drop(closing);
-            };
-            if thread::Builder::new().spawn(close).is_err() {
-                here.close();
-            }
+        let all: Vec<_> = all.iter().filter_map(Weak::upgrade).collect();
+        all.iter().for_each(|scorer| scorer.close());
+        let deadline = Instant::now() + PATIENCE;
+        for scorer in all {
+            scorer.wait_until_idle(deadline);
         }
-        drop(closing);
-        // Nothing is sent: the channel closes with the last scorer.
-        let _ = closed.recv_timeout(PATIENCE);
     }
 }
 
 impl EnvState {
     /// Makes the state of `env`, with a hook that ends its work before the environment ends.
     pub fn install(env: &Env) -> napi::Result<()> {
-        disable_telemetry();
         let default = Engine::new(ScorerOptions::default());
         let outbox = Outbox::new(env)?;
         let scorers = Arc::<Scorers>::default();

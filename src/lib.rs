@@ -38,12 +38,6 @@ pub fn init(_exports: Object, env: Env) -> Result<()> {
     EnvState::install(&env)
 }
 
-/// Sets the folder of the addon. Only the first call has an effect.
-#[napi(catch_unwind)]
-pub fn set_addon_folder(folder: String) {
-    let _ = model::ADDON_FOLDER.set(folder.into());
-}
-
 /// Changes the settings in `texts`; earlier calls keep theirs.
 #[napi(catch_unwind)]
 pub fn configure(env: &Env, texts: HashMap<String, String>) -> Result<()> {

@@ -15,8 +15,8 @@ use std::{
 };
 
 use knowledgepulse_embedder::{
-    BackendKind, EmbedError, Embedder, LoadState, LongText, ModelOptions, ModelSettings, Pooling,
-    Precision, SharedModel, TextBuffer, library_version,
+    BackendKind, EmbedError, Embedder, LoadState, LongText, ModelOptions, ModelSettings,
+    PackageFolder, Pooling, Precision, SharedModel, TextBuffer, disable_telemetry, library_version,
 };
 use knowledgepulse_scoring::{
     Error, Invalid, Novelty, Result,
@@ -32,9 +32,6 @@ use once_cell::sync::OnceCell;
 use serde_json::{Value, json};
 
 use crate::js::{forget_exception, shown};
-
-/// The folder with the addon, the model and the library. Empty if JavaScript does not know it.
-pub static ADDON_FOLDER: OnceCell<PathBuf> = OnceCell::new();
 
 /// The number of letters after which their scripts are judged.
 const ENOUGH_LETTERS: usize = 200;
@@ -141,7 +138,7 @@ impl Settings {
     fn from_environment() -> Self {
         let mut settings = Self {
             mode: Mode::default(),
-            model: ModelSettings::beside(ADDON_FOLDER.get_or_init(PathBuf::new)),
+            model: ModelSettings::of(PackageFolder::of_addon()),
             // That of the KnowledgePulse protocol.
             threshold: 0.75,
             invalid: Vec::new(),
@@ -179,7 +176,8 @@ impl Settings {
         options.prefix = text_of("prefix").or(options.prefix.take());
         options.output = text_of("output").or(options.output.take());
         if let Some(library) = path_of("library") {
-            model.library = library;
+            disable_telemetry();
+            model.library = Some(library);
         }
         let share = |text: &str| text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
         *threshold = given.get("threshold", "a number in [0, 1]", share).unwrap_or(*threshold);
@@ -240,6 +238,11 @@ pub fn configure(texts: &HashMap<String, String>) -> Result<()> {
     settings.update(texts)?;
     *current = Current::new(settings);
     Ok(())
+}
+
+/// Returns a path as text; `None` if there is none.
+fn shown_path(path: Result<PathBuf, EmbedError>) -> Option<String> {
+    path.ok().map(|path| path.display().to_string())
 }
 
 /// A shared model, as one scorer uses it.
@@ -303,7 +306,7 @@ impl ModelEmbedder {
         let onnx_error = loaded.and_then(|loaded| loaded.onnx_error.as_ref());
         let backend = if onnx_error.is_some() { BackendKind::Native } else { settings.backend };
         let (library, version) = match backend {
-            BackendKind::Onnx => (Some(settings.library.display().to_string()), library_version()),
+            BackendKind::Onnx => (shown_path(settings.library()), library_version()),
             BackendKind::Native => (None, None),
         };
         json!({
@@ -312,7 +315,7 @@ impl ModelEmbedder {
             "precision": settings.precision.name(),
             "state": state,
             "reason": reason.or(onnx_error.map(ToString::to_string)),
-            "model": settings.folder().display().to_string(),
+            "model": shown_path(settings.folder()),
             "modelName": loaded.map(|loaded| self.name_of(loaded)),
             "dimensions": loaded.map(|loaded| loaded.dimensions),
             "maxTokens": loaded.map(|loaded| loaded.max_tokens()),
@@ -323,7 +326,7 @@ impl ModelEmbedder {
 
     /// Returns the name of the loaded model; for one of the user, the name of its folder.
     fn name_of(&self, loaded: &Embedder) -> String {
-        let folder = self.model.settings.folder();
+        let folder = self.model.settings.folder().unwrap_or_default();
         let of_folder =
             || folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into();
         loaded.name().map_or_else(of_folder, Into::into)

@@ -7,7 +7,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    Error, Scorer as Engine, VectorCache,
+    Error, Id, Invalid, Scorer as Engine, VectorCache,
     cache::CacheOptions,
     scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
     snapshot::{self, Pieces},
@@ -34,8 +34,8 @@ use crate::{
     vector_cache::VectorCache as LiveCache,
 };
 
-/// The kind of a call. `Evaluate`, `Peek`, `Forget` and `Clear` resolve to a number, `Explain`, `PeekReport` and
-/// `Decide` to a report as JSON, `Similar` to a list as JSON, `Embed` to a vector.
+/// The kind of a call. `Evaluate`, `Peek`, `Again`, `Forget` and `Clear` resolve to a number, `Explain`, `PeekReport`,
+/// `AgainReport` and `Decide` to a report as JSON, `Similar` to a list as JSON, `Embed` to a vector.
 #[napi]
 #[derive(Clone, Copy)]
 pub enum CallKind {
@@ -43,6 +43,9 @@ pub enum CallKind {
     Explain,
     Peek,
     PeekReport,
+    /// A peek that is compared only with what was added before its id.
+    Again,
+    AgainReport,
     Decide,
     Similar,
     Remember,
@@ -61,10 +64,13 @@ pub struct SnapshotPieces(Option<Pieces>);
 
 #[napi]
 impl SnapshotPieces {
+    /// `source` names the snapshot in an error.
     #[napi(constructor, catch_unwind)]
-    pub fn new(length: f64) -> Result<Self> {
-        let failed = || napi::Error::from_reason(format!("no memory for {length} bytes"));
-        Pieces::with_room(length as usize).map(|pieces| Self(Some(pieces))).ok_or_else(failed)
+    pub fn new(env: &Env, length: f64, source: String) -> Result<Self> {
+        let (expected, found) = ("a snapshot that fits in memory", format!("{length} bytes"));
+        let too_large = || Error::invalid(Invalid::Snapshot, source, expected, found);
+        let pieces = Pieces::with_room(length as usize).ok_or_else(too_large);
+        or_throw(env, pieces.map(|pieces| Self(Some(pieces))))
     }
 
     #[napi(catch_unwind)]
@@ -137,7 +143,10 @@ impl Scorer {
             }
             Ok(match (kind, outcome) {
                 (
-                    CallKind::Explain | CallKind::PeekReport | CallKind::Decide,
+                    CallKind::Explain
+                    | CallKind::PeekReport
+                    | CallKind::AgainReport
+                    | CallKind::Decide,
                     Outcome::Scored(report),
                 ) => Either4::A(to_json(&report)?),
                 (_, Outcome::Found(found)) => Either4::A(to_json(&found)?),
@@ -153,6 +162,13 @@ impl Scorer {
             handle.call = call;
         }
         Ok(promise)
+    }
+
+    /// Returns whether the memory has the id of a trace.
+    #[napi(catch_unwind)]
+    pub fn knows(&self, env: &Env, head: Utf16String, confidence: f64) -> Result<bool> {
+        let trace = or_throw(env, trace(&head, confidence))?;
+        Ok(trace.id().is_some_and(|id| self.engine.ids().contains(id)))
     }
 
     /// Decides on a trace by the bounds of its score. Returns as JSON the bounds, the threshold, and whether the
@@ -277,11 +293,14 @@ impl Scorer {
         };
         let input = || {
             let trace = or_throw(env, trace(head, confidence))?;
-            Ok::<_, napi::Error>(Input { trace, text: text()? })
+            Ok::<_, napi::Error>(Input { trace, text: text()?, before_own: false })
         };
         let work = match kind {
             CallKind::Evaluate | CallKind::Explain => Work::Score(input()?),
             CallKind::Peek | CallKind::PeekReport => Work::Peek(input()?),
+            CallKind::Again | CallKind::AgainReport => {
+                Work::Peek(Input { before_own: true, ..input()? })
+            }
             CallKind::Decide => {
                 let threshold = given.get("threshold")?.unwrap_or(embedder.threshold);
                 Work::Decide(input()?, threshold)
@@ -293,7 +312,7 @@ impl Scorer {
             }
             CallKind::Remember => Work::Remember(input()?),
             CallKind::Embed => Work::Embed(text()?),
-            CallKind::Forget => Work::Forget(String::from_utf16_lossy(head).into()),
+            CallKind::Forget => Work::Forget(Id::new(String::from_utf16_lossy(head))),
             CallKind::Clear => Work::Clear,
             CallKind::WarmUp => Work::WarmUp,
         };

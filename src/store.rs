@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use knowledgepulse_scoring::{
-    Error, StoreFault,
+    Error, Id, StoreFault,
+    cache::CacheOptions,
     scorer::{Change, Page, Request, SharedMemory, StoredEntry},
     snapshot::Position,
 };
@@ -37,7 +38,8 @@ impl Scorer {
         memory.ok_or_else(|| napi::Error::from_reason("the scorer has no store"))
     }
 
-    /// Resolves to the next requests, at most `limit`. The promise does not keep the process alive.
+    /// Resolves to the next requests, at most `limit`, when calls have come. The promise does not keep the process
+    /// alive.
     #[napi(catch_unwind)]
     pub fn next_batch<'env>(&self, env: &'env Env, limit: u32) -> Result<Unknown<'env>> {
         let (promise, mut deferred) = Outbox::promise(env, false)?;
@@ -48,6 +50,12 @@ impl Scorer {
         };
         self.shared_memory()?.next_batch(limit as usize, Box::new(taker));
         Ok(promise)
+    }
+
+    /// Resolves the promise of `nextBatch` to no requests, if it is pending.
+    #[napi(catch_unwind)]
+    pub fn end_wait(&self) -> Result<()> {
+        self.shared_memory().map(|memory| memory.end_wait())
     }
 
     /// Returns the last applied entry of the store, as `StorePosition` in JSON; `null` to read from the beginning.
@@ -79,7 +87,7 @@ impl Scorer {
         in_background(&WORKERS, env, apply)
     }
 
-    /// Answers the requests that append nothing. `now` is the time in milliseconds.
+    /// Answers the requests that append nothing. `now` is the time in milliseconds since 1970.
     #[napi(catch_unwind)]
     pub fn finish_batch(&self, now: f64) -> Result<()> {
         self.shared_memory().map(|memory| memory.finish_batch(Duration::from_millis(now as u64)))
@@ -103,10 +111,11 @@ impl Scorer {
         let fingerprint = move || {
             let embedder = scorer.embedder()?;
             // Only a custom model must be loaded to know the length of its vectors.
-            if embedder.model.settings.model.is_some() {
-                let loaded = embedder.model.get().map_err(Error::embedder_unavailable)?;
-                memory.set_vector_len(loaded.dimensions);
-            }
+            let dimensions = match embedder.model.settings.model {
+                Some(_) => embedder.model.get().map_err(Error::embedder_unavailable)?.dimensions,
+                None => CacheOptions::default().vector_len,
+            };
+            memory.set_vector_len(dimensions);
             Ok(embedder.fingerprint()?.to_string())
         };
         let engine = self.engine.clone();
@@ -118,7 +127,7 @@ impl From<Request> for StoreRequest {
     fn from(request: Request) -> Self {
         let (kind, id, vector) = match request {
             Request::Append(Change::Add { id, vector }) => ("add", id, vector),
-            Request::Append(Change::Forget(id)) => ("forget", Some(id), None),
+            Request::Append(Change::Forget(id)) => ("forget", id, None),
             Request::Append(Change::Clear) => ("clear", None, None),
             Request::Read => ("read", None, None),
         };
@@ -142,7 +151,7 @@ struct PackedPage {
 /// `seq`, time in milliseconds, call, kind, id, size of the vector in bytes, and index of the call in the current
 /// batch.
 #[derive(Deserialize)]
-struct PackedEntry(u64, u64, Box<str>, Kind, Option<Arc<str>>, Option<usize>, Option<usize>);
+struct PackedEntry(u64, u64, Box<str>, Kind, Option<Id>, Option<usize>, Option<usize>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -168,7 +177,7 @@ impl PackedPage {
             };
             let change = match kind {
                 Kind::Add => Change::Add { id, vector },
-                Kind::Forget => Change::Forget(id?),
+                Kind::Forget => Change::Forget(id),
                 Kind::Clear => Change::Clear,
             };
             Some(StoredEntry { seq, at: Duration::from_millis(at), call, change, own })

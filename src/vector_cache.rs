@@ -35,7 +35,7 @@ impl VectorCache {
 
     #[napi(getter, catch_unwind)]
     pub fn size(&self) -> u32 {
-        self.memory.with_cache(cache::VectorCache::len) as u32
+        self.memory.with_cache(|cache, now| cache.len(now)) as u32
     }
 
     /// Fails unless the vectors have this length.

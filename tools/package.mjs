@@ -68,9 +68,9 @@ mkdirSync(DIST, { recursive: true });
 const names = possible(wanted());
 const main = packMain();
 conclude(main, checkMain(main));
-// The subpath of the workspaces has no types. Node.js 10 does not resolve subpaths.
+// The subpaths of the workspaces have no types.
 const internal = ["batch", "file", "options", "page", "signals"].map((name) => `internal/${name}`);
-npx(["attw", "--profile", "node16", main.path, "--exclude-entrypoints", ...internal]);
+npx(["attw", main.path, "--exclude-entrypoints", ...internal]);
 for (const name of WORKSPACES) {
 	const packed = packWorkspace(name);
 	conclude(packed, checkWorkspace(packed));

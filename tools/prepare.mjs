@@ -14,11 +14,11 @@ import {
 	assets,
 	CHECKOUT,
 	cargo,
-	copyNotices,
 	installAddon,
 	platformAssets,
 	platformName,
 	python,
+	writeCommonFiles,
 } from "./lib/build.mjs";
 import { installPackage } from "./lib/cache.mjs";
 import { attempt, capture, fail, root, SHELL } from "./lib/run.mjs";
@@ -82,7 +82,7 @@ export const prepareAddon = (profile = CHECKOUT) =>
 /** The files beside the addon. */
 export function prepareModel() {
 	const platform = platformName();
-	copyNotices(platform);
+	writeCommonFiles(platform);
 	return step("model and ONNX Runtime", () => platformAssets(platform));
 }
 

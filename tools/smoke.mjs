@@ -13,12 +13,12 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { files, read } from "../__test__/support/recorded.mjs";
+import { files, read } from "../__test__/support/trace-files.mjs";
 import { traces } from "../examples/traces.mjs";
 import { platformName } from "./lib/build.mjs";
 import { fail, npm, root, run } from "./lib/run.mjs";
 
-/** Tolerance of scores against the recorded ones of the TypeScript SDK. */
+/** Tolerance of scores against those of the TypeScript SDK and of the oracle. */
 const TOLERANCE = 1e-4;
 
 /** The tarballs of the main package and of a platform; ends the process where one is missing. */
@@ -61,15 +61,15 @@ export function install(dist, platform) {
 	return folder;
 }
 
-/** Writes the cases into a project: the examples, and the recorded runs if there are any. */
+/** Writes the cases into a project: the examples, and the files with runs. */
 export function writeCases(folder) {
 	// The scores that `evaluateValue` of __test__/oracle/evaluate-value.mjs gives the examples.
 	const scores = JSON.parse(readFileSync(join(root, "examples/scores.json"), "utf8"));
-	const recorded = files.map((file) => {
+	const others = files.map((file) => {
 		const { traces, golden } = read(file);
 		return { name: basename(file, ".jsonl"), traces, scores: golden.map(({ score }) => score) };
 	});
-	return [{ name: "examples", traces, scores }, ...recorded].map((one) => {
+	return [{ name: "examples", traces, scores }, ...others].map((one) => {
 		const file = `${one.name}.case.json`;
 		writeFileSync(join(folder, file), JSON.stringify({ ...one, tolerance: TOLERANCE }));
 		return file;

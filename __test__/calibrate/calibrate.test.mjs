@@ -96,6 +96,22 @@ for (const [title, given, options, code, path, message] of [
 		"rows[0].score",
 		/expected a number/,
 	],
+	[
+		"a row that JSON cannot express",
+		[row, { ...row, score: 1n }],
+		{},
+		"INVALID_ROW",
+		"rows[1]",
+		/^rows\[1\]: expected a value that JSON can express, got .*BigInt/,
+	],
+	[
+		"an option that JSON cannot express",
+		rows,
+		{ target: { share: 1n } },
+		"INVALID_OPTION",
+		"options",
+		/JSON/,
+	],
 	["rows that are none", 7, {}, "INVALID_OPTION", "rows", /got 7/],
 	["an unknown option", rows, { traget: 1 }, "INVALID_OPTION", "traget", /did you mean target\?/],
 	[
@@ -154,8 +170,12 @@ test("calibrationReport rejects what is no calibration", async () => {
 		[undefined, {}, "calibration"],
 		[found, { title: 7 }, "title"],
 		[found, { titel: "x" }, "titel"],
+		[found, { settings: null }, "settings"],
+		[found, { settings: { command: 1n } }, "options"],
+		[{ options: 1n }, {}, "calibration"],
 	])
 		await assert.rejects(calibrationReport(calibration, rows, options), {
+			name: "ScoringError",
 			code: "INVALID_OPTION",
 			path,
 		});

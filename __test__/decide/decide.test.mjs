@@ -5,8 +5,8 @@ import { Scorer } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-import { files, firstOf } from "../support/recorded.mjs";
 import { named, sharing } from "../support/stores.mjs";
+import { files, firstOf } from "../support/trace-files.mjs";
 import { novel, profiles, trace, words } from "../support/traces.mjs";
 
 /** Accepted by its bounds at the threshold `accepts`, rejected by them at `rejects`. */

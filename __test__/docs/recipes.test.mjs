@@ -250,7 +250,7 @@ test("langfuse.ts writes a score to each trace of an export", async () => {
 	for (const { body } of requests) assert.ok(body.value >= 0 && body.value <= 1);
 });
 
-test("phoenix.ts annotates each trace", async () => {
+test("phoenix.ts annotates the trace of each run", async () => {
 	const [input, output] = exchange.map((message) => JSON.stringify([message]));
 	const attributes = Object.entries({
 		"gen_ai.operation.name": "chat",
@@ -260,15 +260,24 @@ test("phoenix.ts annotates each trace", async () => {
 	const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 	const ids = { traceId, spanId: "00f067aa0ba902b7", name: "chat" };
 	const span = { ...ids, startTimeUnixNano: "1767225600000000000", attributes };
-	const spans = { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] };
+	const agent = { key: "gen_ai.operation.name", value: { stringValue: "invoke_agent" } };
+	const agents = ["a", "b"].flatMap((id) => [
+		{ ...span, spanId: id, attributes: [agent] },
+		{ ...span, spanId: `${id}1`, parentSpanId: id },
+	]);
+	const spans = { resourceSpans: [{ scopeSpans: [{ spans: [span, ...agents] }] }] };
 	writeFileSync(join(folder, "spans.jsonl"), JSON.stringify(spans));
 	const { requests, url } = await stub();
 	await node("phoenix.js", ["spans.jsonl"], { PHOENIX_HOST: url, PHOENIX_API_KEY: "key" });
 	assert.equal(requests.length, 1);
 	assert.equal(requests[0].url, "/v1/trace_annotations?sync=true");
-	const [{ trace_id, result }] = requests[0].body.data;
-	assert.equal(trace_id, traceId);
-	assert.ok(result.score >= 0 && result.score <= 1);
+	const { data } = requests[0].body;
+	assert.equal(data.length, 3);
+	assert.equal(new Set(data.map(({ identifier }) => identifier)).size, 3);
+	for (const { trace_id, result } of data) {
+		assert.equal(trace_id, traceId);
+		assert.ok(result.score >= 0 && result.score <= 1);
+	}
 });
 
 describe("the hook of claude-code-plugin", { skip: noShell }, () => {
@@ -302,6 +311,13 @@ describe("the hook of claude-code-plugin", { skip: noShell }, () => {
 			assert.equal(written.length, index + 1);
 			assert.ok(written[index].score > 0);
 		}
+	});
+
+	test("gives a session that ends twice the same score", async () => {
+		const [first] = await rowsAfter(2);
+		await endSession(join(folder, "sessions/a/session.jsonl"));
+		const again = (await rowsAfter(3))[2];
+		assert.deepEqual([again.id, again.score], [first.id, first.score]);
 	});
 
 	test("ends without an error for a transcript that is missing, empty, growing or unreadable", async () => {

@@ -55,6 +55,16 @@ describe("a damaged ONNX Runtime library", () => {
 			await assertNative(file);
 		});
 
+	for (const damaged of ["a pipe", "without end"])
+		test(`evaluateValue uses the native backend with the library no file: ${damaged}`, {
+			skip: process.platform === "win32",
+			timeout: 60_000,
+		}, async (t) => {
+			const file = join(temporaryFolder(t), "libonnxruntime");
+			damages[damaged](ownCopy(file, library));
+			await assertNative(file, /expected a file/);
+		});
+
 	for (const damaged of ["missing", "cut at 0.5", "longer", "one other bit"])
 		test(`evaluateValue uses the native backend with the library and its checksum, damaged: ${damaged}`, async (t) => {
 			const { file } = vouched(t);
@@ -115,6 +125,12 @@ const OTHERS = {
 	],
 };
 
+if (process.platform === "linux")
+	OTHERS["calls a function that is nowhere"] = [
+		"void nowhere(void); void *OrtGetApiBase(void) { nowhere(); return 0; }",
+		/undefined symbol: nowhere/,
+	];
+
 describe("a library of the user's own", { skip: process.platform === "win32" }, () => {
 	for (const [what, [source, reason]] of Object.entries(OTHERS))
 		test(`status names the reason when the library ${what}`, async (t) => {
@@ -132,9 +148,56 @@ describe("a library of the user's own", { skip: process.platform === "win32" }, 
 	});
 });
 
+/** A command to run another one with, after mounting something for it alone. */
+const mounted = (mount) => ["unshare", "--mount", "sh", "-c", `${mount} && exec "$@"`, "sh"];
+
+const [command, ...rest] = mounted("mount -t tmpfs none /mnt");
+const skip = spawnSync(command, [...rest, "true"]).status !== 0 && "takes root on Linux";
+
+test("status says that the file system of a library forbids execution", { skip }, async (t) => {
+	const folder = temporaryFolder(t);
+	const file = join(folder, "library.so");
+	const mount = `mount -t tmpfs -o noexec none '${folder}' && cp '${library}' '${file}'`;
+	const body = async ({ scoring, input }) => {
+		scoring.configure({ library: input });
+		return (await scoring.warmup()).embedder;
+	};
+	const { backend, reason } = await valueFrom(body, { input: file, under: mounted(mount) });
+	assert.equal(backend, "native");
+	assert.match(reason, /failed to map segment.*must not be mounted with noexec/);
+});
+
+test("evaluateValue uses the native backend where Linux describes no processors", {
+	skip,
+}, async () => {
+	const body = async ({ scoring, input }) => {
+		const score = await scoring.evaluateValue(input);
+		return { score, ...scoring.status().embedder };
+	};
+	// An empty file and an empty folder take the place of those that describe them.
+	const mount =
+		"mount -t tmpfs none /sys/devices/system/cpu && mount --bind /dev/null /proc/cpuinfo";
+	const options = { input: trace(), under: mounted(mount) };
+	const { score, backend, reason } = await valueFrom(body, options);
+	assert.deepEqual([score, backend], [expected, "native"]);
+	assert.match(reason, /expected processors in \/sys\/devices\/system\/cpu.*\/proc\/cpuinfo/);
+});
+
 test("evaluateValue is quiet when the library is missing", async () => {
 	const env = { KNOWLEDGEPULSE_SCORING_LIBRARY: "nowhere" };
 	assert.deepEqual(await scoresOf([trace()], 1, { env }), [expected]);
+});
+
+test("only a library of the user's own changes the environment, to disable its telemetry", async () => {
+	const body = async ({ scoring, input }) => {
+		await scoring.warmup();
+		const before = process.env.ORT_DISABLE_TELEMETRY;
+		scoring.configure({ library: input });
+		return [before, process.env.ORT_DISABLE_TELEMETRY];
+	};
+	// This process has set it for other tests.
+	const env = { ORT_DISABLE_TELEMETRY: undefined };
+	assert.deepEqual(await valueFrom(body, { input: library, env }), [undefined, "1"]);
 });
 
 test("a library is recognised by another path", async (t) => {

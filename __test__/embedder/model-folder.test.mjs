@@ -3,6 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
+import { asNobody } from "../faults/outcomes.mjs";
+import { run } from "../support/child.mjs";
 import { damageAnywhere, damages } from "../support/damages.mjs";
 import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
 import {
@@ -96,6 +98,38 @@ describe("a damaged model folder", () => {
 				const found = await assertWorksWithout({ ...options, model }, literally(file));
 				assert.equal(found.precision, options === FAST ? "fast" : "exact");
 			});
+
+	for (const options of [{}, NATIVE])
+		for (const name of ["manifest.json", "model.bin", "tokenizer.json", "exact.onnx"])
+			for (const damaged of ["a pipe", "without end"]) {
+				if (options === NATIVE && name === "exact.onnx") continue;
+				const skip = process.platform === "win32";
+				test(`evaluateValue reads only regular files, ${name}: ${damaged}, ${Object.values(options)}`, {
+					skip,
+					timeout: 60_000,
+				}, async (t) => {
+					const model = modelCopy(temporaryFolder(t));
+					const file = join(model, name);
+					damages[damaged](file);
+					const { reason } = await assertWorksWithout({ ...options, model }, literally(file));
+					assert.match(reason, /expected a file/);
+				});
+			}
+
+	const nobody = asNobody();
+
+	test("status says that the model folder cannot be read", {
+		skip: !nobody && "takes root",
+	}, async (t) => {
+		const body = async ({ scoring, input }) => {
+			const scorer = new scoring.Scorer({ model: input });
+			return (await scorer.warmup().catch(() => scorer.status())).embedder.reason;
+		};
+		const model = modelCopy(temporaryFolder(t));
+		const { value } = await run(body, { input: model, under: nobody });
+		assert.match(value, literally(`${join(model, "manifest.json")}: Permission denied`));
+		assert.doesNotMatch(value, /missing/);
+	});
 
 	/** The report of a trace after another one; without the embedder, its score would differ. */
 	async function second(options) {

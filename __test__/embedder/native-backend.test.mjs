@@ -6,8 +6,8 @@ import { runs } from "../fixtures/runs.mjs";
 import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
 import { modelCopy, temporaryFolder } from "../support/model-folder.mjs";
-import { files, firstOf } from "../support/recorded.mjs";
 import { assertSame, scoresOf } from "../support/scores.mjs";
+import { files, firstOf } from "../support/trace-files.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
 const VARIABLE = "KNOWLEDGEPULSE_SCORING_BACKEND";

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { runs } from "../fixtures/runs.mjs";
 import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
-import { files, firstOf } from "../support/recorded.mjs";
 import { assertSame, assertWithin, scoresOf } from "../support/scores.mjs";
+import { files, firstOf } from "../support/trace-files.mjs";
 import { says, words } from "../support/traces.mjs";
 
 const VARIABLE = "KNOWLEDGEPULSE_SCORING_PRECISION";

@@ -5,8 +5,8 @@ import { availableParallelism } from "node:os";
 import { test } from "node:test";
 import { runs } from "../fixtures/runs.mjs";
 import { valueFrom } from "../support/child.mjs";
-import { files, firstOf } from "../support/recorded.mjs";
 import { assertSame, scoresOf } from "../support/scores.mjs";
+import { files, firstOf } from "../support/trace-files.mjs";
 
 /** The number of traces of a file that are scored. */
 const PREFIX = 3;
@@ -30,6 +30,16 @@ test("status reports as many threads as cores", async (t) => {
 	assert.equal(await valueFrom(threads), availableParallelism());
 	if (under) assert.equal(await valueFrom(threads, { under }), 1);
 	else t.diagnostic("a process cannot be given a single core here");
+});
+
+test("evaluateValue does not depend on RUST_MIN_STACK", async () => {
+	const body = ({ scoring, input }) => scoring.evaluateValue(input);
+	const [usual, least] = [{}, { RUST_MIN_STACK: "1" }];
+	const input = runs[0];
+	assert.equal(
+		await valueFrom(body, { input, env: least }),
+		await valueFrom(body, { input, env: usual }),
+	);
 });
 
 const traces = [...runs, ...files.flatMap((file) => firstOf(file, PREFIX).traces)];

@@ -83,6 +83,48 @@ test("ScoringError ignores setters on prototypes", async () => {
 	assert.deepEqual(codes, ["CLOSED", "INVALID_TRACE", "fulfilled", "fulfilled", "CLOSED"]);
 });
 
+/** Loads the package, and uses it, where all objects inherit members that have the names of options and fields. */
+async function useWithMembers({ input: { names, input } }) {
+	const { createRequire } = await import("node:module");
+	const require = createRequire(import.meta.url);
+	// Node.js itself reads some of these names.
+	for (const name of ["node:net", "node:stream/promises", "node:tty"]) require(name);
+	for (const name of names)
+		Object.defineProperty(Object.prototype, name, { value: 5, writable: true, configurable: true });
+	const { Scorer, status } = require("@knowledgepulse/scoring");
+	const { importTraces } = require("@knowledgepulse/scoring/logs");
+	const scorer = new Scorer({});
+	const line = JSON.stringify(input);
+	const results = [
+		await scorer.evaluateValue(input),
+		(await scorer.explainValue(input, {})).score,
+		...(await scorer.evaluateValues([input])),
+		(await scorer.decide(input)).accepted,
+		(await importTraces(line, {}).next()).value.trace.id,
+		(await importTraces([{ name: "n", data: line }]).next()).value.trace.id,
+		(await scorer.evaluateLogs(line).next()).value.score,
+		(await Scorer.restore(await scorer.snapshot())).status().cacheSize,
+		status().budgetMs,
+	];
+	for (const name of names) delete Object.prototype[name];
+	return results;
+}
+
+test("options and messages are read as own members", async () => {
+	const names =
+		`assumeSuccess atLeast backend budgetMs cache code confidence createdAt data dimensions domain embedder errors
+		exact expected fits format given group head isRequired k kind known library longText map maxElements maxTokens
+		model name normalize objective onProgress output peek pooling precision prefix privacyLevel profiles
+		provenance read remember source store storeMode storeTimeoutMs success text threads threshold ttlMs visibility`
+			.split(/\s+/)
+			// The fields of a trace may be inherited.
+			.filter((name) => !["confidence", "success", "objective"].includes(name));
+	const input = { names, input: { ...trace({}), id: "kp:trace:1" } };
+	const options = { preload: false, input };
+	const expected = await valueFrom(useWithMembers, { ...options, input: { ...input, names: [] } });
+	assert.deepEqual(await valueFrom(useWithMembers, options), expected);
+});
+
 test("ScoringError belongs to the realm that loaded the package", async () => {
 	const { context, scoring } = loadInContext();
 	const InnerError = vm.runInContext("Error", context);

@@ -333,3 +333,39 @@ test("evaluateLogs rejects with CLOSED after the rows before close()", async () 
 		assert.deepEqual(codes(await all(late)), ["CLOSED", "CLOSED"]);
 	}
 });
+
+for (const [place, make] of [
+	["its cache", () => new Scorer()],
+	["a store", () => sharing().scorer()],
+])
+	test(`evaluateLogs gives known traces no rows, or the rows that they had, with ${place}`, async () => {
+		const scorer = make();
+		const given = jsonl(traces(30));
+		const first = await all(scorer.evaluateLogs(given));
+		const more = jsonl([...traces(30), trace({ objective: "One more" })]);
+		const skipped = scorer.evaluateLogs(more, { known: "skip" });
+		assert.deepEqual(codes(await all(skipped)), ["kp:trace:test"]);
+		assert.equal(skipped.report.known, 30);
+		const again = scorer.evaluateLogs(given, { known: "again" });
+		const values = (rows) => rows.map(({ score, nearest }) => [score, nearest]);
+		assert.deepEqual(values(await all(again)), values(first));
+		assert.equal(again.report.known, 30);
+		assert.equal(scorer.status().cacheSize, 31);
+		for (const [index, value] of traces(30).entries()) {
+			const { score, novelty } = await scorer.explainValue(value, { known: "again" });
+			assert.deepEqual([score, novelty.nearest], values(first)[index]);
+		}
+		const decided = await scorer.decide(traces(30)[9], { known: "again", exact: true });
+		assert.equal(decided.score, first[9].score);
+		assert.equal(scorer.status().cacheSize, 31);
+		const [self] = await all(scorer.evaluateLogs(given));
+		assert.equal(self.nearest, self.id);
+		scorer.close();
+	});
+
+test("evaluateLogs takes a trace that its sources have twice for a known one", async () => {
+	const scorer = new Scorer();
+	const twice = jsonl([...traces(2), ...traces(2)]);
+	assert.equal((await all(scorer.evaluateLogs(twice, { known: "skip" }))).length, 2);
+	assert.equal(scorer.status().cacheSize, 2);
+});

@@ -9,11 +9,23 @@ import { importTraces } from "@knowledgepulse/scoring/logs";
 import { all, assumed, chunked, importErrorOf, lines, summaryOf } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 
-const zstd = /** @type {any} */ (zlib).zstdCompressSync;
+/** A frame of Zstandard data with a window of 1 KiB, whose blocks have the text as it is. */
+function zstd(text) {
+	const bytes = Buffer.from(text);
+	const parts = [Buffer.from("28b52ffd0000", "hex")];
+	for (let at = 0; ; at += 1024) {
+		const block = bytes.subarray(at, at + 1024);
+		const isLast = at + 1024 >= bytes.length;
+		const header = Buffer.alloc(3);
+		header.writeUIntLE((block.length << 3) | Number(isLast), 0, 3);
+		parts.push(header, block);
+		if (isLast) return Buffer.concat(parts);
+	}
+}
 
 const kinds = {
-	gzip: { compress: zlib.gzipSync, skip: false },
-	Zstandard: { compress: zstd, skip: zstd === undefined },
+	gzip: zlib.gzipSync,
+	Zstandard: zstd,
 };
 
 /** Text that hardly compresses. */
@@ -23,8 +35,8 @@ const log = lines(...objectives);
 
 const read = (data) => importTraces({ name: "mine", data }, assumed);
 
-for (const [kind, { compress, skip }] of Object.entries(kinds)) {
-	test(`importTraces decompresses ${kind} from every source`, { skip }, async (t) => {
+for (const [kind, compress] of Object.entries(kinds)) {
+	test(`importTraces decompresses ${kind} from every source`, async (t) => {
 		const archive = compress(log);
 		const path = join(temporaryFolder(t), "log");
 		writeFileSync(path, archive);
@@ -44,7 +56,7 @@ for (const [kind, { compress, skip }] of Object.entries(kinds)) {
 		}
 	});
 
-	test(`importTraces reads ${kind} no further than is asked for`, { skip }, async () => {
+	test(`importTraces reads ${kind} no further than is asked for`, async () => {
 		const texts = Array.from({ length: 200 }, long);
 		const archive = compress(lines(...texts));
 		const size = 64 * 1024;
@@ -60,7 +72,7 @@ for (const [kind, { compress, skip }] of Object.entries(kinds)) {
 		assert.ok(source.state.read < pieces.length / 2, `${source.state.read} of ${pieces.length}`);
 	});
 
-	test(`importTraces rejects ${kind} that is cut or damaged`, { skip }, async () => {
+	test(`importTraces rejects ${kind} that is cut or damaged`, async () => {
 		const archive = compress(log);
 		for (const length of [5, 30, archive.length >> 1, archive.length - 5, archive.length - 1]) {
 			const cut = archive.subarray(0, length);
@@ -68,9 +80,8 @@ for (const [kind, { compress, skip }] of Object.entries(kinds)) {
 			assert.deepEqual([error.code, error.source], ["UNREADABLE", "mine"], `${length}`);
 			assert.match(
 				error.message,
-				new RegExp(`^mine: cannot decompress ${kind} data: unexpected end`),
+				new RegExp(`^mine:${error.line}: cannot decompress ${kind} data: unexpected end`),
 			);
-			assert.ok(error.cause instanceof Error);
 			// Earlier traces remain valid, and the next source is read.
 			const sources = [{ name: "mine", data: cut }, lines("next")];
 			const found = await summaryOf(importTraces(sources, { ...assumed, errors: "collect" }));
@@ -82,7 +93,7 @@ for (const [kind, { compress, skip }] of Object.entries(kinds)) {
 		const { length } = archive;
 		const others = [
 			Buffer.concat([archive, Buffer.from("something else")]),
-			Buffer.concat([archive.subarray(0, 4), randomBytes(length - 4)]),
+			Buffer.concat([archive.subarray(0, 4), Buffer.alloc(length - 4, 0xff)]),
 		];
 		for (const damaged of others) {
 			const error = await importErrorOf(all(read(damaged)));
@@ -90,7 +101,7 @@ for (const [kind, { compress, skip }] of Object.entries(kinds)) {
 		}
 	});
 
-	test(`importTraces passes on the error of a stream of ${kind}`, { skip }, async () => {
+	test(`importTraces passes on the error of a stream of ${kind}`, async () => {
 		const failure = new Error("out of reach");
 		async function* failing() {
 			yield compress(log).subarray(0, 100);
@@ -100,19 +111,12 @@ for (const [kind, { compress, skip }] of Object.entries(kinds)) {
 	});
 }
 
-test("importTraces says which Node.js decompresses Zstandard", {
-	skip: zstd !== undefined,
-}, async () => {
-	const error = await importErrorOf(all(read(Buffer.from("28b52ffd", "hex"))));
-	assert.equal(error.code, "UNREADABLE");
-	assert.match(error.message, /Zstandard data: Node\.js 22\.15 or later/);
-});
-
 test("importTraces reads input that is too short for an archive", async () => {
-	for (const bytes of ["1f", "1f8b", "28b52f", ""]) {
+	for (const bytes of ["1f", "1f8b", "28b52f", "28b52ffd", ""]) {
 		const error = await importErrorOf(all(read(Buffer.from(bytes, "hex"))));
-		const expected =
-			bytes === "1f8b" ? "UNREADABLE" : /^(INVALID_JSON|INVALID_UTF8|UNKNOWN_FORMAT)$/;
+		const expected = /^(1f8b|28b52ffd)$/.test(bytes)
+			? "UNREADABLE"
+			: /^(INVALID_JSON|INVALID_UTF8|UNKNOWN_FORMAT)$/;
 		assert.match(error.code, new RegExp(expected), bytes);
 	}
 });

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
+import { constants } from "node:buffer";
+import { spawnSync } from "node:child_process";
 import { getEventListeners, once } from "node:events";
-import { createReadStream, readdirSync, readlinkSync, writeFileSync } from "node:fs";
+import {
+	createReadStream,
+	createWriteStream,
+	readdirSync,
+	readlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -10,6 +18,8 @@ import { Worker } from "node:worker_threads";
 import { importTraces } from "@knowledgepulse/scoring/logs";
 import { all, assumed, chunked, conversation, lines, summaryOf } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
+
+const { native } = createRequire(import.meta.url)("../../lib/native.js");
 
 const three = [lines("one"), lines("two"), lines("three")];
 
@@ -286,6 +296,46 @@ test("importTraces collects what streams throw, and goes on", async () => {
 	);
 });
 
+test("importTraces collects values that are thrown and no errors", async () => {
+	const odd = [Symbol("odd"), Object.create(null), undefined, null, { message: Symbol("odd") }];
+	for (const thrown of odd) {
+		async function* failing() {
+			yield three[0];
+			throw thrown;
+		}
+		const imported = importTraces([failing(), three[1]], { ...assumed, errors: "collect" });
+		assert.deepEqual(await summaryOf(imported), ["one", "UNREADABLE", "two"]);
+	}
+});
+
+test("importTraces has an error for a trace that is too long for a string", async (t) => {
+	const { LogReader } = native;
+	const { next } = LogReader.prototype;
+	t.after(() => {
+		LogReader.prototype.next = next;
+	});
+	for (const errors of ["reject", "collect"]) {
+		LogReader.prototype.next = async function long() {
+			LogReader.prototype.next = next;
+			const { lines, ...ready } = await next.call(this);
+			const end = constants.MAX_STRING_LENGTH + 1;
+			const long = Buffer.alloc(end + 1 + lines.length);
+			long[end] = 10;
+			lines.copy(long, end + 1);
+			return { ...ready, lines: long };
+		};
+		const imported = importTraces([chunked(three)], { ...assumed, errors });
+		if (errors === "collect")
+			assert.deepEqual(await summaryOf(imported), ["TOO_LARGE", "one", "two", "three"]);
+		else
+			await assert.rejects(all(imported), {
+				name: "ImportError",
+				code: "TOO_LARGE",
+				source: "source",
+			});
+	}
+});
+
 test("importTraces survives a stream that fails before its turn", async () => {
 	const failing = createReadStream("nowhere.jsonl");
 	const closed = new Promise((resolve) => failing.on("close", resolve));
@@ -333,4 +383,58 @@ test("importTraces does not block the event loop", async () => {
 	assert.equal((await importing).join().slice(0, 9), "one");
 	// Each step of the import takes a few.
 	assert.ok(turns > 50, `${turns} turns of the event loop`);
+});
+
+describe("importTraces of a named pipe", { skip: process.platform === "win32" }, () => {
+	/** A named pipe, for the test `t`. */
+	function pipe(t) {
+		const path = join(temporaryFolder(t), "pipe.jsonl");
+		assert.equal(spawnSync("mkfifo", [path]).status, 0);
+		return path;
+	}
+
+	/** Opens the pipe for writing, as soon as it is read. */
+	const writer = (path) => createWriteStream(path);
+
+	test("importTraces waits for a writer, and reads to the end", async (t) => {
+		const path = pipe(t);
+		const found = summaryOf(importTraces(path, assumed));
+		await sleep(50);
+		const written = writer(path);
+		written.write(three[0]);
+		await sleep(50);
+		written.end(three[1] + three[2]);
+		assert.deepEqual(await found, ["one", "two", "three"]);
+	});
+
+	test("importTraces can be left and aborted while a pipe is silent", async (t) => {
+		const path = pipe(t);
+		const unopened = importTraces(path, assumed);
+		const first = unopened.next();
+		await sleep(10);
+		await unopened.return();
+		assert.equal((await first).done, true);
+
+		const opened = importTraces(path, assumed);
+		const written = writer(path);
+		written.write(three.join(""));
+		await opened.next();
+		await opened.return();
+		const failed = once(written, "error");
+		written.write("Nobody reads this.");
+		assert.equal((await failed)[0].code, "EPIPE");
+	});
+
+	test("importTraces takes no thread of Node.js while pipes are silent", async (t) => {
+		const imports = Array.from({ length: 8 }, () => {
+			const imported = importTraces(pipe(t), assumed);
+			return { imported, first: imported.next() };
+		});
+		await sleep(50);
+		assert.equal((await summaryOf(importTraces(file(t), assumed))).length, 3);
+		for (const { imported, first } of imports) {
+			await imported.return();
+			assert.equal((await first).done, true);
+		}
+	});
 });

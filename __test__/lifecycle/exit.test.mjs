@@ -141,7 +141,7 @@ describe("the end of a process with calls in flight", { concurrency: 2 }, () => 
 		);
 	});
 
-	test("process.exit() does not wait for a tokenizer that does not end", async (t) => {
+	test("Scorer.close and process.exit() do not wait for a tokenizer that does not end", async (t) => {
 		const folder = copyOf(t, "bert");
 		// Each doubles the text.
 		const double = { type: "Replace", pattern: { String: "a" }, content: "aa" };
@@ -151,6 +151,7 @@ describe("the end of a process with calls in flight", { concurrency: 2 }, () => 
 			const scorer = new scoring.Scorer({ model: input });
 			scorer.embed("a").catch(() => {});
 			while (scorer.status().embedder.state !== "ready") await new Promise(setImmediate);
+			scorer.close();
 			send("exit");
 			process.exit(4);
 		};

@@ -39,8 +39,9 @@ test("modules that are loaded many times share one exit listener", async () => {
 		const require = createRequire(import.meta.url);
 		const listeners = process.listenerCount("exit");
 		for (let time = 0; time < 20; time++) {
+			// With or without the addon.
 			for (const file of Object.keys(require.cache))
-				if (!file.endsWith(".node")) delete require.cache[file];
+				if (time % 2 || !file.endsWith(".node")) delete require.cache[file];
 			if (require("@knowledgepulse/scoring") === scoring) throw new Error("not loaded again");
 		}
 		return process.listenerCount("exit") - listeners;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { status } from "@knowledgepulse/scoring";
@@ -35,14 +35,19 @@ function installation(t) {
 }
 
 /** Loads an installation: the score of a trace, or the error. */
-function load(entry, pretend = {}) {
+function load(entry, pretend = {}, execArgv = []) {
 	return valueFrom(
 		async ({ input }) => {
 			const { createRequire } = await import("node:module");
 			const require = createRequire(input.entry);
-			const { libc, ...properties } = input.pretend;
+			const { libc, user, isElectron, ...properties } = input.pretend;
+			if (user) process.setuid(user);
 			for (const [name, value] of Object.entries(properties))
 				Object.defineProperty(process, name, { value });
+			const { dlopen } = process;
+			if (isElectron)
+				process.dlopen = (module, file, ...rest) =>
+					dlopen(module, file.replace("app.asar", "app.asar.unpacked"), ...rest);
 			if (libc) require("detect-libc").familySync = () => libc;
 			try {
 				const { evaluateValue, status } = require(input.entry);
@@ -57,7 +62,7 @@ function load(entry, pretend = {}) {
 				return { name, code, message, cause: cause?.code };
 			}
 		},
-		{ preload: false, input: { entry, pretend } },
+		{ preload: false, execArgv, input: { entry, pretend } },
 	);
 }
 
@@ -83,16 +88,17 @@ test("the addon is found beside the main package", async (t) => {
 });
 
 test("model and library are found outside of an archive of Electron", async (t) => {
-	const archive = join(installation(t).modules, "..", "app.asar");
-	cpSync(join(archive, "..", "node_modules"), join(archive, "node_modules"), { recursive: true });
+	const { modules } = installation(t);
+	const archive = join(modules, "..", "app.asar");
+	cpSync(modules, join(archive, "node_modules"), { recursive: true });
 	const scope = join("node_modules", "@knowledgepulse");
-	// Electron shows files beside its archive as if in it.
-	const addon = join(scope, `scoring-${platform}`, `scoring.${platform}.node`);
-	cpSync(join(built, basename(addon)), join(archive, addon));
-	const onDisk = join(`${archive}.unpacked`, dirname(addon));
-	mkdirSync(dirname(onDisk), { recursive: true });
-	symlinkSync(built, onDisk);
-	const { status } = await load(join(archive, scope, "scoring", "index.js"));
+	// Electron shows files beside its archive as if in it, and loads addons from there.
+	const inside = join(archive, scope, `scoring-${platform}`);
+	const onDisk = join(`${archive}.unpacked`, scope, `scoring-${platform}`);
+	for (const file of ["index.js", `scoring.${platform}.node`])
+		cpSync(join(built, file), join(inside, file));
+	cpSync(built, onDisk, { recursive: true });
+	const { status } = await load(join(archive, scope, "scoring", "index.js"), { isElectron: true });
 	assert.deepEqual([status.embedder.state, status.embedder.reason], ["ready", null]);
 	assert.equal(status.embedder.model, join(onDisk, "model"));
 });
@@ -125,11 +131,55 @@ test("ADDON_NOT_FOUND names an incomplete package, and a damaged addon with the 
 	const incomplete = await refusal(entry);
 	assert.match(incomplete.message, /is incomplete/);
 	assert.ok(incomplete.message.includes(folder), incomplete.message);
+	cpSync(join(built, "index.js"), join(folder, "index.js"));
 	const addon = join(folder, `scoring.${platform}.node`);
 	writeFileSync(addon, "no library");
 	const damaged = await refusal(entry);
 	assert.equal(damaged.cause, "ERR_DLOPEN_FAILED");
 	assert.ok(damaged.message.includes(addon), damaged.message);
+});
+
+test("an addon that a bundler includes is refused", async (t) => {
+	const { entry, place } = installation(t);
+	mkdirSync(place(platform));
+	for (const left of ["filename", "paths"]) {
+		const module = `{ exports: {}, ${left}: [__filename] }`;
+		const source = readFileSync(join(built, "index.js"), "utf8");
+		const text = `(function (module) { ${source} })(${module});`;
+		writeFileSync(join(place(platform), "index.js"), text);
+		const { code, message, cause } = await load(entry);
+		assert.deepEqual([code, cause], ["ADDON_NOT_FOUND", "ADDON_BUNDLED"], message);
+		assert.match(message, /Mark @knowledgepulse\/scoring as external/);
+	}
+});
+
+for (const option of ["--no-addons", "--permission"])
+	test(`ADDON_NOT_FOUND names ${option}`, async (t) => {
+		if (!process.allowedNodeEnvironmentFlags.has(option)) return t.skip("not in this version");
+		const { entry, place } = installation(t);
+		symlinkSync(built, place(platform));
+		const options =
+			option === "--permission" ? [option, "--allow-fs-read=*", "--allow-fs-write=*"] : [option];
+		const { code, message, cause } = await load(entry, {}, options);
+		assert.deepEqual([code, cause], ["ADDON_NOT_FOUND", "ERR_DLOPEN_DISABLED"], message);
+		assert.ok(message.includes(option), message);
+		assert.doesNotMatch(message, /npm install|damaged/);
+	});
+
+test("ADDON_NOT_FOUND names a folder that the user may not read", async (t) => {
+	if (!process.getuid) return t.skip("Windows has no such permissions");
+	const { entry, modules, place } = installation(t);
+	const folder = place(platform);
+	cpSync(built, folder, { recursive: true });
+	chmodSync(join(modules, ".."), 0o755);
+	chmodSync(folder, 0);
+	const user = process.getuid() === 0 ? 65534 : undefined;
+	const { code, message } = await load(entry, { user });
+	chmodSync(folder, 0o755);
+	assert.equal(code, "ADDON_NOT_FOUND");
+	assert.ok(message.includes(`${folder} could not be loaded: `), message);
+	assert.match(message, /permission denied.*\n.*user of this process/);
+	assert.doesNotMatch(message, /npm install|damaged|incomplete/);
 });
 
 for (const [system, arch, libc, name] of [

@@ -112,6 +112,12 @@ declare const readonlyTrace: Readonly<Omit<SdkTrace, "steps">> & {
 };
 evaluateValue(readonlyTrace);
 
+// Optional members accept undefined, with exactOptionalPropertyTypes too.
+const named: string | undefined = undefined;
+({ type: "thought", content: named, tool: undefined }) satisfies ReasoningTraceStep;
+({ type: "tool_call", tool: { name: named } }) satisfies ReasoningTraceStep;
+new ScoringError("", { code: undefined, path: named });
+
 // A literal with nothing but what is needed, and with everything that is allowed.
 
 const least = {

@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
 import fs from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -11,6 +18,8 @@ import { traces } from "../../examples/traces.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { oneByOne } from "../support/scores.mjs";
 import { says } from "../support/traces.mjs";
+
+const { native } = createRequire(import.meta.url)("../../lib/native.js");
 
 const folder = temporaryFolder({ after });
 
@@ -60,6 +69,15 @@ test("Scorer.restore rejects instead of throwing", async () => {
 	}
 });
 
+test("Scorer.restore rejects what does not fit in memory", async () => {
+	const huge = Object.defineProperty(new Uint8Array(8), "byteLength", { value: 2 ** 62 });
+	await assert.rejects(Scorer.restore(huge), {
+		name: "ScoringError",
+		code: "INVALID_SNAPSHOT",
+		message: /^snapshot: expected a snapshot that fits in memory, got 4611686018427388000 bytes$/,
+	});
+});
+
 test("Scorer.restore accepts any Uint8Array, and reads it at once", async () => {
 	const bytes = await (await filled()).snapshot();
 	const copies = [
@@ -92,6 +110,15 @@ test("Scorer.save leaves the former file alone when it fails", async () => {
 	assert.ok(readFileSync(join(folder, "a")).length > 1000);
 });
 
+test("Scorer.load reads only regular files", { timeout: 60_000 }, async () => {
+	for (const path of [folder, ...(process.platform === "win32" ? [] : ["/dev/zero"])])
+		await assert.rejects(Scorer.load(path), {
+			code: "INVALID_SNAPSHOT",
+			path,
+			message: `${path}: expected a file`,
+		});
+});
+
 test("Scorer.snapshot of whole texts is refused by a scorer of windows", async () => {
 	const scorer = new Scorer({ longText: "whole" });
 	await scorer.remember(says("river"));
@@ -121,6 +148,49 @@ test("Scorer.open loads the file of save, or begins empty without one", async ()
 		return error.message.startsWith(file);
 	});
 	await assert.rejects(Scorer.open(join(folder, "none"), { threads: 0 }), { path: "threads" });
+});
+
+test("Scorer.load refuses what is no file, and more than fits into memory", async (t) => {
+	const sparse = join(folder, "sparse");
+	t.after(() => rmSync(sparse, { force: true }));
+	writeFileSync(sparse, "");
+	const paths = [folder];
+	try {
+		truncateSync(sparse, 2 ** 43);
+		paths.push(sparse);
+	} catch (error) {
+		// Not every file system has such files.
+		assert.match(error.code, /EFBIG|EINVAL|ENOSPC/);
+	}
+	if (existsSync("/dev/zero")) paths.push("/dev/zero");
+	for (const path of paths)
+		await assert.rejects(Scorer.load(path), {
+			name: "ScoringError",
+			code: "INVALID_SNAPSHOT",
+			path,
+		});
+});
+
+test("Scorer.load reads no further when its signal is aborted", async () => {
+	const file = join(folder, "zeros");
+	writeFileSync(file, new Uint8Array(2 ** 26));
+	const controller = new AbortController();
+	const { signal } = controller;
+	let read = 0;
+	const { push } = native.SnapshotPieces.prototype;
+	native.SnapshotPieces.prototype.push = function counted(piece) {
+		read += piece.length;
+		controller.abort("enough");
+		return push.call(this, piece);
+	};
+	try {
+		await assert.rejects(Scorer.load(file, { signal }), (reason) => reason === "enough");
+		await new Promise((resolve) => setTimeout(resolve, 100));
+	} finally {
+		native.SnapshotPieces.prototype.push = push;
+		rmSync(file);
+	}
+	assert.equal(read, 2 ** 20);
 });
 
 test("Scorer.save and Scorer.load take a URL, and nothing but strings and URLs", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { Scorer, ScoringError } from "@knowledgepulse/scoring";
 import { run } from "../support/child.mjs";
@@ -173,4 +174,52 @@ test("a store that was deleted is read from its beginning", async () => {
 	namespaces.clear();
 	const { novelty } = await one.explainValue(first);
 	assert.deepEqual([novelty.seq, novelty.maxSimilarity], [1, null]);
+});
+
+/** Stores whose every page follows `change`, until that has been too often. */
+function changing(change) {
+	const pages = { count: 0 };
+	const page = async (_real, ...parameters) => {
+		pages.count += 1;
+		if (pages.count > 50) throw new Error("too many pages");
+		return change(...parameters);
+	};
+	return { pages, on: { append: page, read: (real, options) => page(real, [], options) } };
+}
+
+const forgets = (count) =>
+	Array.from({ length: count }, () => ({ kind: "forget", call: randomUUID(), id: "x" }));
+
+const send = (store, entries, options) =>
+	entries.length > 0 ? store.append(entries, { keepFrom: null, ...options }) : store.read(options);
+
+test("a call is appended although others append faster than its scorer reads", async () => {
+	const { namespaces, open, scorerThrough } = sharing();
+	const store = open();
+	const { pages, on } = changing(async (entries, options) => {
+		await send(store, forgets(200), options);
+		return send(store, entries, options);
+	});
+	const scorer = scorerThrough(on, { storeMode: "required" });
+	const { novelty } = await scorer.explainValue(first);
+	const { entries } = namespaces.get("test");
+	assert.equal(entries[novelty.seq - 1].id, "first");
+	// A peek has to know what was there before it, not what comes meanwhile.
+	await scorer.evaluateValue(first, { remember: false });
+	assert.ok(pages.count < 12, `${pages.count} pages`);
+});
+
+test("a store that always begins anew is unavailable", async () => {
+	const { open, scorerThrough } = sharing();
+	const store = open();
+	let isFilled = false;
+	const { pages, on } = changing(async (entries, options) => {
+		if (!isFilled) await send(store, forgets(400), options);
+		isFilled = true;
+		return send(store, entries, { ...options, after: null });
+	});
+	const scorer = scorerThrough(on, { storeMode: "required" });
+	const message = "the store began anew 4 times";
+	await assert.rejects(scorer.explainValue(first), { code: "STORE_UNAVAILABLE", message });
+	assert.equal(pages.count, 12);
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { runs } from "../fixtures/runs.mjs";
@@ -31,6 +32,22 @@ test("Scorer with a store gives the scores of one scorer that had all traces in 
 		assert.equal(maxSimilarity, expected.novelty.maxSimilarity);
 		assert.equal(nearest, expected.novelty.nearest);
 	}
+});
+
+test("Scorer with a store asks it in the async context in which it was made", async () => {
+	const context = new AsyncLocalStorage();
+	const seen = new Set();
+	const see = (real) => {
+		seen.add(context.getStore());
+		return real();
+	};
+	const scorer = context.run("made", () => sharing().scorerThrough({ append: see, read: see }));
+	for (const request of ["first", "second"])
+		await context.run(request, () =>
+			Promise.all(texts.slice(0, 20).map((text) => scorer.evaluateValue(text))),
+		);
+	await scorer.evaluateValue(texts[0]);
+	assert.deepEqual([...seen], ["made"]);
 });
 
 test("Scorer with a store settles calls in their order, and in batches of 64", async () => {
@@ -97,6 +114,30 @@ test("remember, forget and clear with a store change the memory of all scorers",
 	assert.equal((await peek()).maxSimilarity, null);
 	assert.equal(one.status().cacheSize, 0);
 	assert.equal(other.status().cacheSize, 1);
+});
+
+test("a store whose entries have ids that are too long, written by others, is read without these ids", async () => {
+	const { namespaces, scorer } = sharing();
+	const one = scorer();
+	await one.remember(texts[0]);
+	await one.forget("unknown");
+	for (const entry of namespaces.get("test").entries) entry.id = "x".repeat(1e6);
+	const { novelty } = await scorer().explainValue(texts[0]);
+	assert.deepEqual([novelty.source, novelty.nearest], ["store", null]);
+	assert.ok(novelty.maxSimilarity > 0.999);
+});
+
+test("forget of a string that is too long for an id removes and appends nothing", async () => {
+	const { namespaces, scorer } = sharing();
+	for (const one of [new Scorer(), scorer()]) {
+		await one.remember(texts[0]);
+		for (const id of ["x".repeat(1025), "é".repeat(513), "x".repeat(1e6)])
+			assert.equal(await one.forget(id), 0);
+		assert.equal(await one.forget(texts[0].id), 1);
+		assert.equal(await one.forget("x".repeat(1024)), 0);
+	}
+	const ids = namespaces.get("test").entries.map(({ id }) => id.length);
+	assert.deepEqual(ids, [texts[0].id.length, texts[0].id.length, 1024]);
 });
 
 test("evaluateValues, signals and budgets work with a store", async () => {

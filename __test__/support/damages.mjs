@@ -1,5 +1,6 @@
 /** Ways to damage the files of a model, or any others. */
 
+import { execFileSync } from "node:child_process";
 import {
 	appendFileSync,
 	closeSync,
@@ -55,6 +56,14 @@ export const damages = {
 	text: (file) => writeFileSync(file, "not what is expected here\n"),
 	"a list": (file) => writeFileSync(file, "[1, 2, 3]"),
 	"deeply nested": (file) => writeFileSync(file, "[".repeat(100_000)),
+	"a pipe": (file) => {
+		rmSync(file);
+		execFileSync("mkfifo", [file]);
+	},
+	"without end": (file) => {
+		rmSync(file);
+		symlinkSync("/dev/zero", file);
+	},
 	"a folder": (file) => {
 		rmSync(file);
 		mkdirSync(file);

@@ -1,35 +1,37 @@
-/** Conversations to import, and results of imports. */
+/** Conversations to import, logs, and results of imports. */
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const shared = fileURLToPath(new URL("../../../shared/", import.meta.url));
+const pathOf = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-/** The folders of recorded logs; not part of the repository. */
-const roots = ["logs", "logs-2"].map((name) => join(shared, name)).filter(existsSync);
+/** The logs that were written for the tests; their results have texts and inputs in full. */
+export const written = pathOf("../logs");
+
+/** Beside the repository there may be recorded logs, whose results have digests. */
+const roots = [written, ...["logs", "logs-2"].map((name) => pathOf(`../../../shared/${name}`))];
 
 /**
- * The recorded logs, by folder: the paths of the files, and their results.
- * @type {{ name: string, paths: string[], golden: any[] }[]}
+ * Returns all logs, by folder: the paths of the files, and their results.
+ * @returns {{ root: string, name: string, paths: string[], golden: any[] }[]}
  */
-export const recordings = roots.flatMap((root) =>
-	readdirSync(join(root, "golden"))
-		// Results with other options are separate.
-		.filter((file) => file !== "options.json")
-		.map((file) => {
-			const golden = JSON.parse(readFileSync(join(root, "golden", file), "utf8"));
-			const paths = golden.map(({ file }) => join(root, file));
-			return { name: basename(file, ".json"), paths, golden };
-		}),
-);
-
-/** The results with other options; undefined without the recordings. */
-export const goldenOptions = roots
-	.map((root) => join(root, "golden/options.json"))
-	.filter(existsSync)
-	.map((file) => JSON.parse(readFileSync(file, "utf8")))[0];
+export const readLogs = () =>
+	roots.filter(existsSync).flatMap((root) =>
+		readdirSync(join(root, "golden"))
+			// Results with other options are separate.
+			.filter((file) => file !== "options.json")
+			.map((file) => {
+				// A later specification changes these results.
+				const newer = join(root, "../logs-3/golden-of", basename(root), file);
+				const isNewer = file === "errors.json" && existsSync(newer);
+				const path = isNewer ? newer : join(root, "golden", file);
+				const golden = JSON.parse(readFileSync(path, "utf8"));
+				const paths = golden.map(({ file }) => join(root, file));
+				return { root, name: basename(file, ".json"), paths, golden };
+			}),
+	);
 
 /** Messages of one run, which asks for `objective`. */
 export const conversation = (objective, answer = "Done.") => [

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, delimiter, join } from "node:path";
 import { test } from "node:test";
 import { once } from "../../tools/lib/cache.mjs";
 import { root } from "../../tools/lib/run.mjs";
 import { linkFlags } from "../../tools/package/build.mjs";
-import { checkImports } from "../../tools/package/check.mjs";
+import { checkCrates, checkImports, linkedCrates } from "../../tools/package/check.mjs";
 import { importsOf } from "../../tools/package/imports.mjs";
 import { PLATFORMS } from "../../tools/package/platforms.mjs";
 import { library, temporaryFolder } from "../support/model-folder.mjs";
@@ -112,6 +112,46 @@ test("checkImports accepts what the addon and ONNX Runtime of this system need",
 		assert.ok(importsOf(bytes).libraries.length > 1);
 		assert.deepEqual(checkImports(basename(file), process.platform, bytes), []);
 	}
+});
+
+test("THIRD-PARTY-NOTICES.md names the crates in the addons of all platforms, and no others", () => {
+	const notices = readFileSync(join(root, "npm/THIRD-PARTY-NOTICES.md"), "utf8");
+	const linked = linkedCrates();
+	assert.ok(linked.size > 50);
+	assert.deepEqual(checkCrates(notices, linked), []);
+	assert.deepEqual(
+		checkCrates("Used by a 1.0.0, b 2.0.0\n\nUsed by c 3.0.0\n", new Set(["b 2.0.0", "d 4.0.0"])),
+		[
+			"THIRD-PARTY-NOTICES.md: lacks d 4.0.0",
+			"THIRD-PARTY-NOTICES.md: names a 1.0.0, which no addon contains",
+			"THIRD-PARTY-NOTICES.md: names c 3.0.0, which no addon contains",
+		],
+	);
+});
+
+test("version.mjs leaves the old version in no file", {
+	skip: process.platform === "win32",
+}, (t) => {
+	const folder = temporaryFolder(t);
+	const listed = spawnSync("git", ["ls-files"], { cwd: root, encoding: "utf8" }).stdout.split("\n");
+	// The others have the version in passing, as an example, or from the programs that are replaced here.
+	const files = listed.filter(
+		(name) =>
+			/\.(json|mjs|js|md|toml|yml)$/.test(name) &&
+			!/__test__|^benchmark|^CHANGELOG|-lock\.json$|versioning\.md$|pins\.json$/.test(name),
+	);
+	for (const name of files) cpSync(join(root, name), join(folder, name));
+	const programs = join(folder, "programs");
+	mkdirSync(programs);
+	for (const name of ["cargo", "npm"])
+		writeFileSync(join(programs, name), "#!/bin/sh\n", { mode: 0o755 });
+	const env = { ...process.env, PATH: `${programs}${delimiter}${process.env.PATH}` };
+	const args = [join(folder, "tools/release/version.mjs"), "9.8.7"];
+	const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: "utf8" });
+	assert.equal(status, 0, stderr);
+	const [, old] = /version: (\S+) to 9\.8\.7/.exec(stdout);
+	const left = files.filter((name) => readFileSync(join(folder, name), "utf8").includes(`${old}"`));
+	assert.deepEqual(left, []);
 });
 
 test("linkFlags links the C runtime only into addons for Windows", () => {

@@ -1,14 +1,21 @@
 /**
- * The SessionEnd hook of Claude Code: scores the transcript in a separate process, which appends a row. The
- * hook itself ends immediately and without an error, so that it neither delays nor fails a session.
+ * The SessionEnd hook of Claude Code: scores the transcript in a separate process, which appends a row. A session that
+ * is resumed and ends again gets another row, and is not compared with itself. The hook itself ends immediately and
+ * without an error, so that it neither delays nor fails a session.
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, openSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 
 function ignore() {}
+
+/** The command npx without a shell, to which paths could mean something. On Windows it is a script beside Node.js. */
+const npx =
+	process.platform === "win32"
+		? [process.execPath, join(dirname(process.execPath), "node_modules/npm/bin/npx-cli.js")]
+		: ["npx"];
 
 try {
 	const { transcript_path: transcript } = JSON.parse(await text(process.stdin));
@@ -25,12 +32,15 @@ try {
 		"true",
 		"--memory",
 		memory,
+		"--again",
 		"--json",
 		"--quiet",
 	];
 	const command = ["--yes", "@knowledgepulse/scoring-cli", "score", transcript, ...options];
+	const [program, ...args] = [...npx, ...command];
 	const stdio = ["ignore", rows, errors];
-	spawn("npx", command, { detached: true, stdio, shell: process.platform === "win32" })
+	// Not in the folder of the session, whose packages and settings npx would use.
+	spawn(program, args, { cwd: folder, detached: true, stdio, windowsHide: true })
 		.on("error", ignore)
 		.unref();
 } catch {

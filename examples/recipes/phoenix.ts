@@ -13,10 +13,11 @@ for await (const { trace, provenance } of importTraces(process.argv.slice(2), {
 	assumeSuccess: true,
 })) {
 	const { score, profile } = await explainValue(trace);
+	const identifier = provenance.key;
+	// The id of the trace, for an agent followed by that of its span.
+	const trace_id = identifier?.split(":")[0];
 	const result = { score, explanation: `weights for ${profile}` };
-	// Of an agent within a trace, the key is `trace:span`.
-	const trace_id = provenance.key?.split(":")[0];
-	data.push({ trace_id, name: "value", annotator_kind: "CODE", result });
+	data.push({ trace_id, identifier, name: "value", annotator_kind: "CODE", result });
 }
 const response = await fetch(new URL("/v1/trace_annotations?sync=true", PHOENIX_HOST), {
 	method: "POST",

@@ -34,11 +34,11 @@ fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-fn owned(cache: &mut VectorCache, now: Duration) -> Vec<(Entry, Vec<f32>)> {
+fn owned(cache: &VectorCache, now: Duration) -> Vec<(Entry, Vec<f32>)> {
     cache.entries(now).map(|(entry, vector)| (entry, vector.to_vec())).collect()
 }
 
-fn encode(cache: &mut VectorCache, now: Duration) -> Vec<u8> {
+fn encode(cache: &VectorCache, now: Duration) -> Vec<u8> {
     Contents::of(cache, MODEL, now, None).encode()
 }
 
@@ -51,7 +51,7 @@ fn entries(bytes: &[u8]) -> Vec<(Entry, Vec<f32>)> {
     let snapshot = open(bytes);
     let options = CacheOptions { ttl: None, ..snapshot.options() };
     let cache = snapshot.into_cache(options, Duration::ZERO);
-    owned(&mut cache.expect("a cache"), Duration::ZERO)
+    owned(&cache.expect("a cache"), Duration::ZERO)
 }
 
 /// Decodes in little memory. What is accepted must be the same after another round trip.
@@ -67,13 +67,13 @@ fn check(bytes: &[u8]) -> Option<Snapshot> {
         }
     };
     let (options, now) = (snapshot.options(), Duration::ZERO);
-    let mut cache = open(bytes).into_cache(options, now).expect("a cache");
+    let cache = open(bytes).into_cache(options, now).expect("a cache");
     let is_alive = |(entry, _): &&(Entry, _)| options.ttl.is_none_or(|ttl| entry.age < ttl);
     let all = entries(bytes);
     let alive: Vec<_> = all.iter().filter(is_alive).cloned().collect();
-    assert_eq!(owned(&mut cache, now), alive);
+    assert_eq!(owned(&cache, now), alive);
     if alive.len() == all.len() {
-        let again = encode(&mut cache, now);
+        let again = encode(&cache, now);
         assert_eq!((open(&again).options(), entries(&again)), (options, all));
     }
     Some(snapshot)

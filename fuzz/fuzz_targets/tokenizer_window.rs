@@ -4,7 +4,9 @@
 use std::{fmt::Write, fs, sync::LazyLock};
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Tokenizer};
+use knowledgepulse_embedder::{
+    LongText, MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer,
+};
 use knowledgepulse_test_support::package_folder;
 use knowledgepulse_workers::CancelToken;
 use libfuzzer_sys::fuzz_target;
@@ -52,7 +54,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(pieces) = text(&mut Unstructured::new(data)) else { return };
     let whole = pieces.concat();
 
-    let buffer = TextBuffer::new(LongText::Window, &ModelSettings::beside("".as_ref()));
+    let buffer = TextBuffer::new(LongText::Window, &ModelSettings::of(PackageFolder::of_addon()));
     let (mut in_pieces, mut at_once) = (buffer.clone(), buffer);
     let mut is_full = false;
     for piece in pieces.iter().filter(|piece| !piece.is_empty()) {

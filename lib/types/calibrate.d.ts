@@ -9,7 +9,7 @@ export interface CalibrationRow
 	extends Pick<ScoreRow, ScoredFields>,
 		Partial<Omit<ScoreRow, ScoredFields>> {
 	/** Whether the trace was worth sharing, by someone's judgement. */
-	label?: boolean;
+	label?: boolean | undefined;
 }
 
 /** Options of {@link calibrate}. */
@@ -357,8 +357,8 @@ export function calibrationReport(
 	calibration: Calibration,
 	rows: Iterable<CalibrationRow>,
 	options?: {
-		title?: string;
-		language?: string;
-		settings?: Record<string, string>;
+		title?: string | undefined;
+		language?: string | undefined;
+		settings?: Record<string, string> | undefined;
 	},
 ): Promise<string>;

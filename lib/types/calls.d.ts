@@ -16,6 +16,11 @@ export interface CallOptions {
 export interface ScoreOptions extends CallOptions {
 	/** Whether the trace is added to the cache. Default: `true`. */
 	remember?: boolean | undefined;
+	/**
+	 * `"again"`: a trace whose id is in the memory is compared only with what was added before it, as when it was new,
+	 * and not added again. `"score"` (default): it is treated like any other, and so compared with itself.
+	 */
+	known?: "score" | "again" | undefined;
 }
 
 /** Options of {@link decide}. */
@@ -27,6 +32,8 @@ export interface DecideOptions extends CallOptions {
 	 * text is embedded.
 	 */
 	remember?: "accepted" | "all" | false | undefined;
+	/** As {@link ScoreOptions.known}. */
+	known?: "score" | "again" | undefined;
 	/** Whether to always compute the score. Default: `false`. */
 	exact?: boolean | undefined;
 }

@@ -8,7 +8,7 @@ export type ScoringErrorCode =
 	| ImportErrorCode
 	/** A vector has a wrong length, or a number that is not finite as float32. */
 	| "INVALID_VECTOR"
-	/** A snapshot is damaged, or was made with another model or `longText`. */
+	/** A snapshot is damaged, too large or no regular file, or was made with another model or `longText`. */
 	| "INVALID_SNAPSHOT"
 	/** A snapshot cannot be written. */
 	| "SNAPSHOT_IO"
@@ -50,13 +50,13 @@ type ImportErrorCode =
 	/** The log does not say whether a run succeeded, and `assumeSuccess` is not given. */
 	| "SUCCESS_UNKNOWN"
 	/**
-	 * A line, a document or the text of a run exceeds 256 MiB, or a trace has more than 1,048,576 values and
+	 * A line, a document, a run or its trace exceeds 256 MiB, or a trace has more than 1,048,576 values and
 	 * names in its tool inputs.
 	 */
 	| "TOO_LARGE"
 	/**
-	 * Compressed data is truncated or damaged, or this Node.js cannot decompress it; with `errors:
-	 * "collect"`, also an error of a file or stream, as `cause`.
+	 * Compressed data is truncated or damaged; with `errors: "collect"`, also an error of a file or stream, as
+	 * `cause`.
 	 */
 	| "UNREADABLE"
 	/** The messages given to {@link fromMessages} contain no trace. */
@@ -74,7 +74,11 @@ type ImportErrorCode =
 export class ScoringError extends Error {
 	constructor(
 		message: string,
-		options?: { code?: ScoringErrorCode; path?: string; cause?: unknown },
+		options?: {
+			code?: ScoringErrorCode | undefined;
+			path?: string | undefined;
+			cause?: unknown;
+		},
 	);
 	code: ScoringErrorCode;
 	/** The field, option or file, if the error is about one. */
@@ -107,11 +111,11 @@ export class ImportError extends ScoringError {
 	constructor(
 		message: string,
 		options?: {
-			code?: ScoringErrorCode;
-			path?: string;
+			code?: ScoringErrorCode | undefined;
+			path?: string | undefined;
 			cause?: unknown;
-			source?: string;
-			line?: number;
+			source?: string | undefined;
+			line?: number | undefined;
 		},
 	);
 	/** The name of the source; see {@link ImportSource}. */

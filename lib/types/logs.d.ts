@@ -49,8 +49,8 @@ export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array
  * - A string is text if its first non-blank character is `{` or `[`, otherwise the path of a file.
  * - A URL must be a `file:` URL.
  * - Bytes, or a stream of bytes or text, are a log.
- * - Content compressed with gzip or Zstandard (Node.js 22.15 or later) is detected and decompressed in
- *   chunks.
+ * - Content compressed with gzip or Zstandard is detected and decompressed in chunks. Text may be UTF-16
+ *   with a byte order mark.
  * - An array of objects is one conversation: the messages of the AI SDK, OpenAI, Anthropic and others.
  * - `{ name, data }` is a source with a name of your own; a string in it is always text.
  *
@@ -214,6 +214,8 @@ export interface ImportReport {
 		/** The number of all errors. */
 		errorCount: number;
 	}[];
+	/** Of `evaluateLogs` with `known`: the number of traces whose ids were known. */
+	known?: number | undefined;
 }
 
 /**
@@ -258,6 +260,12 @@ export function importTraces(
 export interface EvaluateLogsOptions extends ImportOptions {
 	/** Whether traces are added to the cache. Default: `true`. */
 	remember?: boolean | undefined;
+	/**
+	 * What to do with a trace whose id is in the memory when scoring begins, or belongs to an earlier trace of the
+	 * sources: `"skip"` it, without a row; score it `"again"`, compared only with what was added before it, and
+	 * without adding it twice; or `"score"` it like any other, and so compare it with itself. Default: `"score"`.
+	 */
+	known?: "score" | "skip" | "again" | undefined;
 	/**
 	 * A JSON pointer (RFC 6901) into a trace, to the string, number or boolean that is the `group` of its
 	 * row. Default: none.

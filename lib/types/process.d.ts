@@ -29,7 +29,7 @@ export interface ConfigureOptions {
 	 *
 	 * - `"exact"`: float32, as the published model.
 	 * - `"fast"`: 8-bit integers, in 0.3 to 0.95 of the time, depending on the processor; scores are
-	 *   within 0.006, and the same on all machines.
+	 *   within 0.006, and embeddings are the same on all machines.
 	 */
 	precision?: "exact" | "fast" | undefined;
 	/**
@@ -85,15 +85,15 @@ export interface ScoringStatus {
 		state: "idle" | "loading" | "ready" | "unavailable";
 		/** Why it is unavailable, or why the native backend replaces ONNX Runtime; else `null`. */
 		reason: string | null;
-		/** The folder of the model. */
-		model: string;
+		/** The folder of the model; `null` if the addon is where other users can put one. */
+		model: string | null;
 		/** As in a {@link ScoreReport}; `null` until it is loaded. */
 		modelName: string | null;
 		/** The length of its vectors; `null` until it is loaded. */
 		dimensions: number | null;
 		/** The maximum number of tokens of a window; `null` until the model is loaded. */
 		maxTokens: number | null;
-		/** The path of ONNX Runtime; `null` for `"native"`. */
+		/** The path of ONNX Runtime; `null` for `"native"`, and without a default one. */
 		library: string | null;
 		/** Its version; also `null` until it is loaded. */
 		libraryVersion: string | null;

@@ -140,7 +140,7 @@ export class Scorer {
 	save(path: string | URL, options?: CallOptions): Promise<void>;
 	/**
 	 * Returns a scorer with the cache of a file, as `restore`.
-	 * @throws Rejects with Node.js' own error if the file cannot be read.
+	 * @throws Rejects with Node.js' own error if the file cannot be read, or as `restore`.
 	 */
 	static load(path: string | URL, options?: RestoreOptions): Promise<Scorer>;
 	/** Returns a scorer as `load`, or one with an empty cache if there is no such file. */
@@ -149,8 +149,8 @@ export class Scorer {
 	/**
 	 * Closes the scorer: pending and later calls reject with `"CLOSED"`, except `snapshot` and `save`.
 	 * Traces that {@link decide} has accepted are added first and keep the process alive until then; before
-	 * you close the store, await `warmup` to have them added. Blocks until the model has stopped, a few
-	 * milliseconds. The store is left open.
+	 * you close the store, await `warmup` to have them added. Does not wait for the model, which stops
+	 * soon after. The store is left open.
 	 */
 	close(): void;
 	[Symbol.dispose](): void;

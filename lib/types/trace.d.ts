@@ -6,12 +6,12 @@ export type StepType = "thought" | "tool_call" | "observation" | "error_recovery
 
 /** One step of a trace. Only `type`, `content` and `tool` are read. */
 export interface ReasoningTraceStep {
-	step_id?: number;
+	step_id?: number | undefined;
 	type: StepType | (string & {});
 	/** Default: `""`. */
-	content?: string | null;
+	content?: string | null | undefined;
 	/** All tools without a name count as one. */
-	tool?: { name?: string } | null;
+	tool?: { name?: string | undefined } | null | undefined;
 	input?: unknown;
 }
 
@@ -20,20 +20,20 @@ export interface ReasoningTraceStep {
  * required fields are read.
  */
 export interface ReasoningTrace {
-	"@context"?: string;
-	"@type"?: string;
+	"@context"?: string | undefined;
+	"@type"?: string | undefined;
 	/** For reports and {@link forget}. Ignored if longer than 1,024 bytes of UTF-8. */
-	id?: string;
+	id?: string | undefined;
 	metadata: {
 		/** Selects the weights by exact match, or the default ones. */
 		task_domain: string;
 		success: boolean;
-		created_at?: string;
-		quality_score?: number;
-		visibility?: string;
-		privacy_level?: string;
+		created_at?: string | undefined;
+		quality_score?: number | undefined;
+		visibility?: string | undefined;
+		privacy_level?: string | undefined;
 		/** Of an imported trace: the {@link LogFormat}. */
-		framework?: string;
+		framework?: string | undefined;
 	};
 	task: { objective: string };
 	/** May be empty. */
@@ -41,6 +41,6 @@ export interface ReasoningTrace {
 	outcome: {
 		/** In [0, 1]. */
 		confidence: number;
-		result_summary?: string;
+		result_summary?: string | undefined;
 	};
 }

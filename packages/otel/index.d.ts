@@ -50,39 +50,50 @@ export interface EventLoggerProvider {
 /** Options of a {@link ScoringSpanProcessor}. Those of `importTraces` apply to all runs alike. */
 export interface ScoringSpanProcessorOptions extends Omit<FromMessagesOptions, "signal"> {
 	/** The scorer of the traces. Default: the functions of `@knowledgepulse/scoring`, with their cache. */
-	scorer?: Pick<Scorer, "explainValue">;
+	scorer?: Pick<Scorer, "explainValue"> | undefined;
 	/** Called with each run when it is scored. `forceFlush` waits for a promise that it returns. */
-	onScore?: (run: ScoredRun) => unknown;
+	onScore?: ((run: ScoredRun) => unknown) | undefined;
 	/** Called with each run that could not be scored. Default: warns through OpenTelemetry's `diag`. */
-	onError?: (failure: RunFailure) => unknown;
+	onError?: ((failure: RunFailure) => unknown) | undefined;
 	/**
 	 * The `gen_ai.evaluation.score.label` of a score. Default: `"high"` above 0.6, `"low"` below 0.4, else
 	 * `"medium"`.
 	 */
-	label?: (report: ScoreReport) => string;
-	/** Emits the events of evaluations. Default: the global provider of the Logs API. */
-	loggerProvider?: EventLoggerProvider;
+	label?: ((report: ScoreReport) => string) | undefined;
+	/**
+	 * Emits the events of evaluations. Default: the global provider of the Logs API, registered with
+	 * `@opentelemetry/api` (1.10 or later) or `@opentelemetry/api-logs`.
+	 */
+	loggerProvider?: EventLoggerProvider | undefined;
 	/**
 	 * The maximum number of open local roots, and of ended ones that wait for scores; 1 or more. Beyond it,
 	 * the least recently active one is dropped. Default: `1000`.
 	 */
-	maxTraces?: number;
+	maxTraces?: number | undefined;
 	/**
 	 * The maximum number of spans of a local root, itself included; 1 or more. A trace with more is dropped.
 	 * Default: `1000`.
 	 */
-	maxSpans?: number;
+	maxSpans?: number | undefined;
+	/**
+	 * The maximum size of the spans that are kept, those of complete traces that wait for scores included, in
+	 * bytes of JSON; 1 or more. Beyond it, the least recently active trace is dropped; a trace that is larger
+	 * by itself is dropped alone. Default: `268435456` (256 MiB).
+	 */
+	maxBytes?: number | undefined;
 	/**
 	 * How long to wait for spans that are open when their local root ends, in milliseconds, 0 or more.
 	 * Default: `10000`.
 	 */
-	waitMs?: number;
+	waitMs?: number | undefined;
 }
 
 /** The part of an ended span that is read. The `ReadableSpan` of the SDKs has it. */
 export interface EndedSpan {
 	readonly name: string;
 	readonly parentSpanContext?: SpanContext;
+	/** The id of the parent, in version 1 of the SDK. */
+	readonly parentSpanId?: string;
 	readonly startTime: HrTime;
 	readonly status: SpanStatus;
 	readonly attributes: Attributes;

@@ -6,14 +6,14 @@ const { Collector } = require("./lib/collector.js");
 const { Drops } = require("./lib/drops.js");
 const { emitter, levelOf } = require("./lib/evaluation.js");
 const { readOptions } = require("./lib/options.js");
-const { flatSpan, isGenAi, subjectOf } = require("./lib/spans.js");
+const { keptSpan, subjectOf } = require("./lib/spans.js");
 const { name: NAME } = require("./package.json");
 
 const isSampled = ({ traceFlags }) => (traceFlags & TraceFlags.SAMPLED) !== 0;
 
 /** The spans as lines of JSON, which the engine reads one at a time. */
 async function* lines(spans) {
-	for (const span of spans) yield `${JSON.stringify(span)}\n`;
+	for (const { line } of spans) yield line;
 }
 
 exports.ScoringSpanProcessor = class ScoringSpanProcessor {
@@ -33,7 +33,13 @@ exports.ScoringSpanProcessor = class ScoringSpanProcessor {
 
 	constructor(options = {}) {
 		const { scorer, onScore, onError, label, loggerProvider, ...others } = readOptions(options);
-		const { maxTraces = 1000, maxSpans = 1000, waitMs = 10_000, ...importing } = others;
+		const {
+			maxTraces = 1000,
+			maxSpans = 1000,
+			maxBytes = 2 ** 28,
+			waitMs = 10_000,
+			...importing
+		} = others;
 		this.#scorer = scorer ?? scoring;
 		this.#onScore = onScore;
 		this.#onError = onError ?? (({ error }) => diag.warn(`${NAME}: ${error}`));
@@ -42,9 +48,8 @@ exports.ScoringSpanProcessor = class ScoringSpanProcessor {
 		// Throws for invalid values.
 		importTraces([], this.#importing);
 		this.#maxTraces = maxTraces;
-		this.#collector = new Collector({ maxTraces, maxSpans, waitMs }, this.#drops, (root, spans) =>
-			this.#take(root, spans),
-		);
+		const limits = { maxTraces, maxSpans, maxBytes, waitMs };
+		this.#collector = new Collector(limits, this.#drops, (root, spans) => this.#take(root, spans));
 	}
 
 	onStart(span, parentContext) {
@@ -55,7 +60,7 @@ exports.ScoringSpanProcessor = class ScoringSpanProcessor {
 
 	onEnd(span) {
 		if (this.#closing || !isSampled(span.spanContext())) return;
-		this.#collector.end(flatSpan(span));
+		this.#collector.end(keptSpan(span));
 	}
 
 	async forceFlush() {
@@ -74,19 +79,20 @@ exports.ScoringSpanProcessor = class ScoringSpanProcessor {
 		await this.forceFlush();
 	}
 
-	/** Takes the spans of a local trace that has ended. */
+	/** Takes the spans of a local trace that has ended. Returns a promise if they are being scored. */
 	#take(root, spans) {
-		if (!spans.some(isGenAi)) return;
+		if (!spans.some(({ isGenAi }) => isGenAi)) return;
 		if (this.#pending.size >= this.#maxTraces) {
 			const reason = `spans of traces, because ${this.#maxTraces} were being scored`;
 			return this.#drops.add(reason, spans.length);
 		}
 		// Spans of callbacks must not belong to traces of the application.
-		context.with(ROOT_CONTEXT, () => {
+		return context.with(ROOT_CONTEXT, () => {
 			this.#imports = this.#imports.then(() => this.#import(root, spans));
 			const scored = this.#imports.then((scores) => Promise.all(scores));
 			const pending = scored.then(() => this.#pending.delete(pending));
 			this.#pending.add(pending);
+			return pending;
 		});
 	}
 

@@ -1,5 +1,10 @@
 /** The options that all stores have. */
-const { kind, kinds, readOptions } = require("@knowledgepulse/scoring/internal/options");
+const {
+	invalidOption,
+	kind,
+	kinds,
+	readOptions,
+} = require("@knowledgepulse/scoring/internal/options");
 
 /** The maximum length of a namespace: an index key of PostgreSQL has at most 2,700 bytes. */
 const LONGEST = 200;
@@ -24,4 +29,16 @@ function readStoreOptions(options, known) {
 	return { ...own, namespace, durable };
 }
 
-module.exports = { SHARED, readStoreOptions };
+/** The maximum length of an id, as for traces, in bytes of UTF-8. Longer ones that others have written are read as null. */
+const LONGEST_ID = 1024;
+
+/** Refuses entries that others would take long to read. */
+function checkIds(entries) {
+	for (const [index, { id }] of entries.entries()) {
+		const length = Buffer.byteLength(id ?? "");
+		if (length > LONGEST_ID)
+			throw invalidOption(`entries[${index}].id`, `at most ${LONGEST_ID} bytes`, String(length));
+	}
+}
+
+module.exports = { SHARED, checkIds, readStoreOptions };

@@ -13,16 +13,20 @@ mod lines;
 mod row;
 
 use std::{
+    collections::HashSet,
     fmt::Write,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use knowledgepulse_import::{Code, Document, Imported, Importer, Kind, Value};
 use knowledgepulse_scoring::{
-    Error,
+    Error, Id, Trace,
     scorer::{CallHandle, Input, Work},
 };
-use knowledgepulse_workers::{CancelToken, WORKERS};
+use knowledgepulse_workers::{CancelToken, IMPORTS};
 use napi::{
     Env, Result,
     bindgen_prelude::{Object, Uint8Array, Unknown},
@@ -50,7 +54,8 @@ pub struct LogReader {
 #[napi]
 impl LogReader {
     /// With `collects`, errors are lines; without, the first one ends reading. With a `scorer`, lines are rows,
-    /// whose group is at the JSON pointer `group`; without, they are traces with their provenance.
+    /// whose group is at the JSON pointer `group`; without, they are traces with their provenance. `known` is `"skip"`
+    /// or `"again"` for traces whose ids are in the memory.
     #[napi(constructor, catch_unwind)]
     pub fn new(
         env: &Env,
@@ -59,6 +64,7 @@ impl LogReader {
         scorer: Option<&Scorer>,
         peeks: Option<bool>,
         group: Option<String>,
+        known: Option<String>,
     ) -> Result<Self> {
         let importer = Importer::new(read_import_options(env, &options)?);
         let cancel = importer.cancel_token();
@@ -70,6 +76,11 @@ impl LogReader {
                 group,
                 embedder: or_throw(env, scorer.embedder())?,
                 submitting: Mutex::default(),
+                known: known.map(|known| Known {
+                    scores_again: known == "again",
+                    ids: Mutex::default(),
+                    count: AtomicU32::default(),
+                }),
             }),
             None => None,
         };
@@ -128,6 +139,13 @@ impl LogReader {
         self.reader.lines.end_from(0);
     }
 
+    /// Returns the number of traces so far whose ids were in the memory, if it is looked for them.
+    #[napi(catch_unwind)]
+    pub fn known(&self) -> Option<u32> {
+        let known = self.reader.submitter.as_ref()?.known.as_ref()?;
+        Some(known.count.load(Ordering::Relaxed))
+    }
+
     /// Returns the reports on the inputs so far as JSON; `None` while a worker thread is reading.
     #[napi(catch_unwind)]
     pub fn report(&self) -> Result<Option<String>> {
@@ -162,7 +180,7 @@ impl Reader {
             Ok(reader.fill(&mut importer))
         };
         // The importer is unlocked first, so that the report covers the lines that JavaScript will take.
-        spawn(&WORKERS, read, move |is_read| lines.pause(is_read));
+        spawn(&IMPORTS, read, move |is_read| lines.pause(is_read));
     }
 
     /// Turns traces and errors into lines while there is room. Returns whether none are left.
@@ -193,10 +211,38 @@ struct Submitter {
     embedder: Arc<ModelEmbedder>,
     /// Held while a call is submitted.
     submitting: Mutex<()>,
+    known: Option<Known>,
+}
+
+/// The traces that need not be scored, or not as new ones.
+struct Known {
+    /// Whether they are scored again. If not, they get no lines.
+    scores_again: bool,
+    /// The ids in the memory before the first trace, and those of submitted traces. So it does not matter how many of
+    /// these have been scored, or have left the memory.
+    ids: Mutex<Option<HashSet<Id>>>,
+    /// The number of traces found.
+    count: AtomicU32,
+}
+
+impl Known {
+    /// Counts a trace if its id is known. If not, it is known from now on, if `is_added`.
+    fn has(&self, trace: &Trace, scorer: &Scorer, is_added: bool) -> bool {
+        let Some(id) = trace.id() else { return false };
+        let mut ids = lock(&self.ids);
+        let ids = ids.get_or_insert_with(|| scorer.engine.ids());
+        let is_known = ids.contains(id);
+        if is_known {
+            self.count.fetch_add(1, Ordering::Relaxed);
+        } else if is_added {
+            ids.insert(id.clone());
+        }
+        is_known
+    }
 }
 
 impl Submitter {
-    /// Submits a trace, whose row becomes a line.
+    /// Submits a trace, whose row becomes a line, unless it is skipped.
     ///
     /// # Errors
     ///
@@ -209,6 +255,12 @@ impl Submitter {
         let value = document.root();
         let mut text = self.embedder.text_buffer();
         let trace = value.to_trace(|part| text.write_str(part)).map_err(failed)?;
+        let known = self.known.as_ref();
+        let is_added = self.embedder.available().is_ok();
+        let is_known = known.is_some_and(|known| known.has(&trace, &self.scorer, is_added));
+        if is_known && !known.is_some_and(|known| known.scores_again) {
+            return Ok(());
+        }
         let text = text.into_string();
         let text_at = |at: &str| value.pointer(at).and_then(Value::as_str).unwrap_or("");
         let group = self.group.as_deref().and_then(|pointer| group_of(value, pointer));
@@ -219,7 +271,8 @@ impl Submitter {
         let Some(number) = lines.push(slot) else { return Ok(()) };
         let (its_lines, embedder) = (lines.clone(), self.embedder.clone());
         let reply = move |result| its_lines.settle(number, line(result, &embedder));
-        let work = (self.work)(Input { trace, text });
+        let input = Input { trace, text, before_own: known.is_some() };
+        let work = if is_known { Work::Peek(input) } else { (self.work)(input) };
         let call = self.scorer.engine.submit(work, self.embedder.available(), Box::new(reply));
         lines.keep(number, call);
         Ok(())

@@ -18,7 +18,7 @@ pub fn line_of(
     created_at: String,
     group: Option<String>,
 ) -> impl FnOnce(Result<Outcome>, &ModelEmbedder) -> Slot + Send + use<> {
-    let id = trace.id().map(ToString::to_string);
+    let id = trace.id().map(|id| id.to_string());
     let (domain, steps) = (trace.domain().to_owned(), trace.steps().len());
     let (success, confidence) = (trace.success(), trace.confidence());
     let objective = objective.chars().take(OBJECTIVE_CHARS).collect();

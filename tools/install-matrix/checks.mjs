@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { execute, must } from "../lib/process.mjs";
 import { checkScripts as checkManifest, INSTALLED_LIMIT, MAIN_LIMIT } from "../package/check.mjs";
+import { checkDocumentation, filesOf } from "./deployments.mjs";
 import { cliForms, judge } from "./forms.mjs";
 import { cliInstallers, npmInstaller } from "./installers.mjs";
 import { sdkInstallers } from "./sdk.mjs";
@@ -194,7 +195,28 @@ async function checkQuiet(workspace) {
 	);
 }
 
+/** The files of the platform package that a run opens must be those that tools find in the source. */
+async function checkTracing(workspace) {
+	const project = await workspace.project(npmInstaller);
+	const { calls } = await watch(workspace, project, ["score.mjs"]);
+	const platform = `${PACKAGE}-linux-x64-gnu/`;
+	const inPackage = new RegExp(`${platform}([^"]*)`);
+	// Libraries of the system are looked for there too.
+	const isThere = (name) => existsSync(join(project.folder, "node_modules", platform, name));
+	const namesIn = (texts) => {
+		const found = texts.flatMap((text) => inPackage.exec(text)?.[1] ?? []);
+		return [...new Set(found)].filter(isThere).sort();
+	};
+	const opened = namesIn(calls);
+	const traced = namesIn(await filesOf("score.mjs", project.folder));
+	if (opened.join() !== traced.join())
+		throw new Error(`opened: ${opened.join(", ")}; traced: ${traced.join(", ")}`);
+	return `${opened.length} files of the platform package are opened, and as many traced: ${opened.join(", ")}`;
+}
+
 export const checks = [
+	{ name: "documented settings", check: checkDocumentation },
+	{ name: "file tracing", check: checkTracing },
 	{ name: "no network in a cell", check: checkIsolation },
 	{ name: "lifecycle scripts", check: checkScripts },
 	{ name: "platform selection", check: checkSelection },

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { must, tail } from "../lib/process.mjs";
 import { judge } from "./forms.mjs";
 import { npmInstaller } from "./installers.mjs";
-import { npm, oldestNode, runtimes } from "./tools.mjs";
+import { npm, oldestNode, runtimes, toolNode } from "./tools.mjs";
 import { PACKAGE } from "./workspace.mjs";
 
 const PLATFORM = `${PACKAGE}-linux-x64-gnu`;
@@ -178,7 +178,41 @@ async function scoreDamaged(workspace, name, file, damage) {
 	return reason.replaceAll(platformFolder(project), "…");
 }
 
+const deno = runtimes.find(({ name }) => name === "Deno").layouts.node_modules;
+
+/** Commands in which the addon may not be loaded, and what the error names. */
+const FORBIDDEN = [
+	{
+		name: "Deno without --allow-ffi",
+		command: () => deno.filter((option) => option !== "--allow-ffi"),
+		named: "--allow-ffi",
+	},
+	{
+		name: "file system with noexec",
+		command: (project) => [
+			...["unshare", "-m", "sh", "-c"],
+			'mount --bind "$0" "$0" && mount -o remount,bind,noexec "$0" && exec "$@"',
+			platformFolder(project),
+			toolNode,
+		],
+		named: "noexec",
+	},
+];
+
+async function explainForbidden(workspace, { name, command, named }) {
+	const project = await workspace.project(npmInstaller);
+	const runtime = { name, layouts: { node_modules: command(project) } };
+	const { code, message } = await explain(workspace, project, runtime);
+	if (code !== "ADDON_NOT_FOUND" || !message.includes(named) || message.includes("npm install"))
+		throw new Error(`${code}: ${message}`);
+	return message.replaceAll(platformFolder(project), "…").replaceAll("\n", " ");
+}
+
 export const failures = [
+	...FORBIDDEN.map((forbidden) => ({
+		name: forbidden.name,
+		check: (workspace) => explainForbidden(workspace, forbidden),
+	})),
 	{ name: "error caught from import()", check: checkThrownTwice },
 	...missing.map(({ name, breakIt }) => ({
 		name,

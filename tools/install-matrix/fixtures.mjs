@@ -7,19 +7,50 @@ for (const trace of traces) scores.push(await evaluateValue(trace));
 const result = { scores, state: status().embedder.state };
 `;
 
+/** Scores a trace that was scored before. */
+const AGAIN = `const [first] = JSON.parse(readFileSync("traces.json", "utf8"));
+const { dimensions, novelty } = await explainValue(first);
+result.again = { source: novelty.source, novelty: dimensions.novelty };
+`;
+
 /** Scores the traces from the file. */
 const LOGS = `const rows = [];
 for await (const row of evaluateLogs("traces.json")) rows.push(row);
 const { total } = (await calibrate(rows)).rows;
 if (total !== rows.length) throw new Error(\`\${total} rows\`);
 const result = { scores: rows.map(({ score }) => score), state: status().embedder.state };
-`;
+${AGAIN}`;
 
 const PRINT = "console.log(JSON.stringify(result));\n";
 
 const IMPORTS = `import { readFileSync } from "node:fs";
 import { evaluateValue, status } from "@knowledgepulse/scoring";
 `;
+
+const LOGS_IMPORTS = `import { readFileSync } from "node:fs";
+import { explainValue, status } from "@knowledgepulse/scoring";
+import { calibrate } from "@knowledgepulse/scoring/calibrate";
+import { evaluateLogs } from "@knowledgepulse/scoring/logs";
+`;
+
+/** A server's answer to a request, by framework. */
+export const ROUTES = {
+	next: `${LOGS_IMPORTS}export const dynamic = "force-dynamic";
+export async function GET() {
+${LOGS}return Response.json(result);
+}
+`,
+	nitro: `import { defineEventHandler } from "h3";
+${LOGS_IMPORTS}export default defineEventHandler(async () => {
+${LOGS}return result;
+});
+`,
+	astro: `${LOGS_IMPORTS}export const prerender = false;
+export async function GET() {
+${LOGS}return Response.json(result);
+}
+`,
+};
 
 const tsconfig = (module, moduleResolution, files) =>
 	JSON.stringify({
@@ -41,21 +72,39 @@ export const FIXTURES = {
 const { evaluateValue, status } = require("@knowledgepulse/scoring");
 (async () => { ${SCORE}${PRINT} })();
 `,
-	"logs.mjs": `import { status } from "@knowledgepulse/scoring";
-import { calibrate } from "@knowledgepulse/scoring/calibrate";
-import { evaluateLogs } from "@knowledgepulse/scoring/logs";
-${LOGS}${PRINT}`,
-	"logs.cjs": `const { status } = require("@knowledgepulse/scoring");
+	"logs.mjs": `${LOGS_IMPORTS}${LOGS}${PRINT}`,
+	"logs.cjs": `const { readFileSync } = require("node:fs");
+const { explainValue, status } = require("@knowledgepulse/scoring");
 const { calibrate } = require("@knowledgepulse/scoring/calibrate");
 const { evaluateLogs } = require("@knowledgepulse/scoring/logs");
 (async () => { ${LOGS}${PRINT} })();
 `,
-	/** Finds the package beside the binary of `bun build --compile`, wherever that is started. */
-	"compiled.mjs": `import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-const require = createRequire(process.execPath);
-const { evaluateValue, status } = require("@knowledgepulse/scoring");
-${SCORE}${PRINT}`,
+	/** Finds the package beside the executable that it is part of, wherever that is started. */
+	"compiled.cjs": `const { readFileSync } = require("node:fs");
+const { createRequire } = require("node:module");
+const load = createRequire(process.execPath);
+const { evaluateValue, explainValue, status } = load("@knowledgepulse/scoring");
+(async () => { ${SCORE}${AGAIN}${PRINT} })();
+`,
+	"sea.json": JSON.stringify({ main: "compiled.cjs", output: "single" }),
+	/** Scores with a store in a file. */
+	"store.mjs": `import { readFileSync } from "node:fs";
+import { Scorer } from "@knowledgepulse/scoring";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
+const store = new SqliteStore({ path: "novelty.db" });
+const scorer = new Scorer({ store });
+const { evaluateValue, explainValue, status } = Object.fromEntries(
+	["evaluateValue", "explainValue", "status"].map((name) => [name, scorer[name].bind(scorer)]),
+);
+${SCORE}${AGAIN}scorer.close();
+await store.close();
+${PRINT}`,
+	"rollup.config.mjs": `export default {
+	input: "logs.mjs",
+	output: { file: "out/rollup.mjs" },
+	external: [/^@knowledgepulse\\//, /^node:/],
+};
+`,
 	"worker.mjs": `import { parentPort } from "node:worker_threads";
 ${IMPORTS}${SCORE}parentPort.postMessage(result);
 `,

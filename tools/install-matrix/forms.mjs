@@ -1,7 +1,8 @@
 /**
  * The ways in which a program may use the package. A form is a fixture that is run, after a `build`
  * if it has one, by each of `on` (every runtime by default), and prints `lines` results, or the report
- * of a test runner with `tests` tests. `scores` and `tolerance` replace the addon's.
+ * of a test runner with `tests` tests. `scores` and `tolerance` replace the addon's; `again` is what the
+ * novelty of a trace that is scored again is from. `tool` and `setting` are for deployments.mjs.
  *
  * `limits` names the runtimes on which it cannot work, with the reason and the message that it fails
  * with; the failure is checked. `standalone` is a file that runs without a runtime, `elsewhere` starts
@@ -38,11 +39,24 @@ const tsc = (kind) =>
 		`-p tsconfig.${kind}.json`,
 	);
 
+/** The rows of the table in docs/installation.md, whose settings the builds have. */
+const ESBUILD = { tool: "esbuild", setting: `--external:${EXTERNAL}` };
+const BUN = { tool: "Bun's bundler", setting: `--target=node --external ${EXTERNAL}` };
+const VITE = { tool: "Vite SSR" };
+const PACK = {
+	tool: "webpack, Rspack",
+	setting: 'externals: /^@knowledgepulse\\//, externalsType: "commonjs"',
+};
+/** An executable reads package.json, which leads to the entry points, only if built with this option. */
+const COMPILE = {
+	tool: "Bun, executable",
+	setting: `--compile --compile-autoload-package-json --external ${EXTERNAL}`,
+};
 const esbuild = (format, entry, out) =>
 	build(
 		`esbuild ${format}`,
 		[tool("esbuild/bin/esbuild")],
-		`${entry} --bundle --platform=node --format=${format} --external:${EXTERNAL} --outfile=${out}`,
+		`${entry} --bundle --platform=node --format=${format} ${ESBUILD.setting} --outfile=${out}`,
 	);
 
 const pack = (bundler, out) => ({
@@ -62,14 +76,7 @@ const vite = build(
 	"build --ssr logs.mjs --outDir out/vite --logLevel warn",
 );
 
-const bunBuild = (key, args) => build(key, [bun], `build ${args} --external ${EXTERNAL}`);
-
-/** A binary reads package.json, which leads to the addon, only if built with this option. */
-const bunCompile = (entry, out) =>
-	bunBuild(
-		`bun build --compile ${entry}`,
-		`${entry} --compile --compile-autoload-package-json --outfile=${out}`,
-	);
+const bunBuild = (args) => build(`bun build ${args}`, [bun], `build ${args}`);
 
 const SERVER_RUNTIMES = ["Node 20", "Node 22", "Node 24", "Node 26", "Bun"];
 
@@ -78,7 +85,7 @@ export const cliForms = [
 	{ name: "kp-score", file: "kp-score.cjs", read: readRows, on: SERVER_RUNTIMES },
 ];
 
-const bundle = (name, build, file) => ({ name, build, file, on: SERVER_RUNTIMES });
+const bundle = (name, row, build, file) => ({ name, ...row, build, file, on: SERVER_RUNTIMES });
 
 const typescript = (kind, system) => ({
 	name: system ? `TypeScript ${kind}, ${system}` : `TypeScript ${kind}`,
@@ -148,28 +155,30 @@ export const testForms = [
 ];
 
 export const bundleForms = [
-	bundle("esbuild, ESM", esbuild("esm", "logs.mjs", "out/esbuild.mjs"), "out/esbuild.mjs"),
-	bundle("esbuild, CJS", esbuild("cjs", "logs.cjs", "out/esbuild.cjs"), "out/esbuild.cjs"),
-	bundle("webpack, ESM", pack("webpack", "out/webpack"), "out/webpack/logs.mjs"),
-	bundle("webpack, CJS", pack("webpack", "out/webpack"), "out/webpack/logs.cjs"),
-	bundle("Rspack, ESM", pack("@rspack/core", "out/rspack"), "out/rspack/logs.mjs"),
-	bundle("Rspack, CJS", pack("@rspack/core", "out/rspack"), "out/rspack/logs.cjs"),
-	bundle("Vite SSR", vite, "out/vite/logs.js"),
+	bundle("esbuild, ESM", ESBUILD, esbuild("esm", "logs.mjs", "out/esbuild.mjs"), "out/esbuild.mjs"),
+	bundle("esbuild, CJS", ESBUILD, esbuild("cjs", "logs.cjs", "out/esbuild.cjs"), "out/esbuild.cjs"),
+	bundle("webpack, ESM", PACK, pack("webpack", "out/webpack"), "out/webpack/logs.mjs"),
+	bundle("webpack, CJS", PACK, pack("webpack", "out/webpack"), "out/webpack/logs.cjs"),
+	bundle("Rspack, ESM", PACK, pack("@rspack/core", "out/rspack"), "out/rspack/logs.mjs"),
+	bundle("Rspack, CJS", PACK, pack("@rspack/core", "out/rspack"), "out/rspack/logs.cjs"),
+	bundle("Vite SSR", VITE, vite, "out/vite/logs.js"),
 	bundle(
 		"bun build",
-		bunBuild("bun build", "logs.mjs --target=node --outfile=out/bun.mjs"),
+		BUN,
+		bunBuild(`logs.mjs ${BUN.setting} --outfile=out/bun.mjs`),
 		"out/bun.mjs",
 	),
 	{
 		name: "bun build --compile",
-		build: bunCompile("logs.mjs", "out/compiled"),
+		...COMPILE,
+		build: bunBuild(`logs.mjs ${COMPILE.setting} --outfile=out/compiled`),
 		file: "out/compiled",
 		on: ["Bun"],
 		standalone: true,
 	},
 	{
 		name: "bun build --compile, started elsewhere",
-		build: bunCompile("compiled.mjs", "out/compiled-anywhere"),
+		build: bunBuild(`compiled.cjs ${COMPILE.setting} --outfile=out/compiled-anywhere`),
 		file: "out/compiled-anywhere",
 		on: ["Bun"],
 		standalone: true,
@@ -179,7 +188,7 @@ export const bundleForms = [
 
 /** Returns what is wrong with the output of a form's program, or null. */
 export function judge(stdout, form = {}) {
-	const { lines, scores, tolerance, read } = { lines: 1, ...expected, ...form };
+	const { lines, scores, tolerance, read, again } = { lines: 1, ...expected, ...form };
 	let results;
 	try {
 		results = (read?.(stdout) ?? stdout).trim().split("\n");
@@ -199,6 +208,9 @@ export function judge(stdout, form = {}) {
 			result.scores.length === scores.length &&
 			scores.every((score, i) => Math.abs(score - result.scores[i]) <= tolerance);
 		if (!right) return `scores ${result.scores} for ${scores}`;
+		const { source, novelty } = result.again ?? {};
+		if (again && !(source === again && novelty < 1e-6))
+			return `scored again: ${JSON.stringify(result.again)}`;
 	}
 	return null;
 }

@@ -108,3 +108,42 @@ export const frameworks = Object.entries(FRAMEWORKS).map(([name, packages]) => (
 	},
 	form: { name: "messages", file: "frameworks.mjs", args: [name], on: ["Node 22"] },
 }));
+
+const OLD_API = ["@opentelemetry/api@1.9.0", "@opentelemetry/api-logs@0.203.0"];
+const NEW_LOGS = "@opentelemetry/api-logs@0.223.1";
+
+/**
+ * The lowest and the newest trace SDK of each major version, with a Logs API, which is the last one.
+ * fixtures/telemetry.mjs scores a run of agents with them.
+ */
+const TELEMETRY = {
+	1.25: ["@opentelemetry/sdk-trace-base@1.25.0", ...OLD_API],
+	"1.30": ["@opentelemetry/sdk-trace-base@1.30.1", ...OLD_API],
+	"2.0": ["@opentelemetry/sdk-trace-base@2.0.0", ...OLD_API],
+	2.12: ["@opentelemetry/sdk-trace-base@2.12.1", "@opentelemetry/api@1.9.1", NEW_LOGS],
+	3.1: ["@opentelemetry/sdk-trace@3.1.1", "@opentelemetry/api@1.10.0"],
+	"3.1 and the package for logs": [
+		"@opentelemetry/sdk-trace@3.1.1",
+		"@opentelemetry/api@1.10.0",
+		NEW_LOGS,
+	],
+};
+
+const withoutVersion = (spec) => spec.slice(0, spec.lastIndexOf("@"));
+
+export const telemetry = Object.entries(TELEMETRY).map(([version, packages]) => ({
+	name: `spans of OpenTelemetry ${version}`,
+	installer: {
+		...npmInstaller,
+		name: `npm, OpenTelemetry ${version}`,
+		what: "@knowledgepulse/scoring-otel",
+		install: (spec) => [...npmInstaller.install(spec), ...packages],
+	},
+	form: {
+		name: "spans",
+		file: "telemetry.mjs",
+		args: [packages[0], packages.at(-1)].map(withoutVersion),
+		// Version 3 needs Node 22.15.
+		on: [version.startsWith("3") ? "Node 22" : "Node 20", "Node 26"],
+	},
+}));

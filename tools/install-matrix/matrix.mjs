@@ -5,8 +5,9 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { execute, tail } from "../lib/process.mjs";
+import { execute, must, tail } from "../lib/process.mjs";
 import { checks } from "./checks.mjs";
+import { deploy, deployments } from "./deployments.mjs";
 import { failures } from "./failures.mjs";
 import {
 	bundleForms,
@@ -17,9 +18,9 @@ import {
 	sdkForms,
 	testForms,
 } from "./forms.mjs";
-import { cliInstallers, frameworks, installers, npmInstaller } from "./installers.mjs";
+import { cliInstallers, frameworks, installers, npmInstaller, telemetry } from "./installers.mjs";
 import { sdkInstallers } from "./sdk.mjs";
-import { runtimes } from "./tools.mjs";
+import { runtimes, tool } from "./tools.mjs";
 import { Workspace } from "./workspace.mjs";
 
 const RUN_SECONDS = 60;
@@ -79,21 +80,50 @@ function matrix(title, installers, forms) {
 	});
 }
 
-// The installers' tests have the first two forms.
-matrix("installers", installers, moduleForms.slice(0, 2));
-matrix("the SDK", sdkInstallers, sdkForms);
-matrix("the command line", cliInstallers, cliForms);
-matrix("module systems", [npmInstaller], moduleForms.slice(2));
-matrix("test runners", [npmInstaller], testForms);
-matrix("bundles, with the package external", [npmInstaller], bundleForms);
-for (const { name, installer, form } of frameworks) matrix(name, [installer], [form]);
+/** The tests of the deployments of a part, or of those that are in none. */
+function deployed(part) {
+	describe("deployments", AT_ONCE, () => {
+		for (const deployment of deployments.filter((deployment) => deployment.part === part))
+			test(deployment.name, async (t) => t.diagnostic(await deploy(workspace, deployment)));
+	});
+}
 
-describe("checks", () => {
-	for (const { name, check } of checks)
-		test(name, async (t) => t.diagnostic(await check(workspace)));
-});
+function all() {
+	// The installers' tests have the first two forms.
+	matrix("installers", installers, moduleForms.slice(0, 2));
+	matrix("the SDK", sdkInstallers, sdkForms);
+	matrix("the command line", cliInstallers, cliForms);
+	matrix("module systems", [npmInstaller], moduleForms.slice(2));
+	matrix("test runners", [npmInstaller], testForms);
+	matrix("bundles, with the package external", [npmInstaller], bundleForms);
+	for (const { name, installer, form } of [...frameworks, ...telemetry])
+		matrix(name, [installer], [form]);
+	deployed();
 
-describe("failed installs", AT_ONCE, () => {
-	for (const { name, check } of failures)
-		test(name, async (t) => t.diagnostic(await check(workspace)));
-});
+	// The tests of the checkout have the newest.
+	test("PostgreSQL's store works with the oldest pg", async () => {
+		const env = { ...process.env, KP_PG_DRIVER: tool("pg-oldest") };
+		const files = "packages/stores/__test__/postgres/*.test.mjs";
+		const command = ["sh", "-c", `exec "$0" --test ${files}`, process.execPath];
+		await must(command, { cwd: resolve(import.meta.dirname, "../.."), env, seconds: 600 });
+	});
+
+	describe("checks", () => {
+		for (const { name, check } of checks)
+			test(name, async (t) => t.diagnostic(await check(workspace)));
+	});
+
+	describe("failed installs", AT_ONCE, () => {
+		for (const { name, check } of failures)
+			test(name, async (t) => t.diagnostic(await check(workspace)));
+	});
+}
+
+// The workflow gives all parts in one argument, which may be empty.
+const parts = process.argv.slice(2).flatMap((given) => given.split(" ").filter(Boolean));
+for (const part of parts) {
+	const known = new Set(deployments.flatMap((deployment) => deployment.part ?? []));
+	assert.ok(known.has(part), `no part ${part}: there are ${[...known].join(", ")}`);
+	deployed(part);
+}
+if (parts.length === 0) all();

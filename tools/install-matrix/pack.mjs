@@ -6,27 +6,21 @@
 const [bundler, context, path] = process.argv.slice(2);
 const { default: pack } = await import(bundler);
 
-const PACKAGE = "@knowledgepulse/scoring";
-/** The external entry points, as modules of a type. */
-const externals = (type) =>
-	Object.fromEntries(
-		[PACKAGE, `${PACKAGE}/logs`, `${PACKAGE}/calibrate`].map((name) => [name, `${type} ${name}`]),
-	);
-
-const common = { mode: "production", target: "node20", context };
+const externals = /^@knowledgepulse\//;
+const common = { mode: "production", target: "node20", context, externals };
 const configurations = [
 	{
 		...common,
 		entry: "./logs.mjs",
 		experiments: { outputModule: true },
 		output: { path, filename: "logs.mjs", library: { type: "module" } },
-		externals: externals("module"),
+		externalsType: "module",
 	},
 	{
 		...common,
 		entry: "./logs.cjs",
 		output: { path, filename: "logs.cjs" },
-		externals: externals("commonjs"),
+		externalsType: "commonjs",
 	},
 ];
 

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { execute, inTurn, must } from "../lib/process.mjs";
 import { root } from "../lib/run.mjs";
 import { FIXTURES } from "./fixtures.mjs";
+import { npmInstaller } from "./installers.mjs";
 import { manifestOf, publish, startRegistry, tarballs } from "./registry.mjs";
 import { buildSdk } from "./sdk.mjs";
 import { here, toolNode } from "./tools.mjs";
@@ -38,6 +39,7 @@ function placeholder(folder, name, version) {
 
 export class Workspace {
 	#projects = new Map();
+	#plain;
 
 	static async open() {
 		const workspace = new Workspace();
@@ -108,8 +110,10 @@ export class Workspace {
 			".npmrc": `registry=${this.registry.url}\n`,
 			...files,
 		};
-		for (const [file, text] of Object.entries({ ...FIXTURES, ...all }))
+		for (const [file, text] of Object.entries({ ...FIXTURES, ...all })) {
+			mkdirSync(dirname(join(folder, file)), { recursive: true });
 			writeFileSync(join(folder, file), text);
+		}
 		return folder;
 	}
 
@@ -140,6 +144,30 @@ export class Workspace {
 			env: { PATH: "/usr/bin:/bin", LANG: "C.UTF-8", HOME: this.runHome(id) },
 			...options,
 		});
+	}
+
+	/** A new folder for what is deployed. */
+	deployed(id) {
+		const folder = join(this.folder, "deployed", id);
+		mkdirSync(folder, { recursive: true });
+		return folder;
+	}
+
+	/** Runs a program in the folder of a deployment, where no project, network or home folder is seen. */
+	runMoved(command, folder) {
+		const [unshare, what] = this.isolated;
+		const script = 'mount -t tmpfs none "$0" && ip link set lo up && exec "$@"';
+		const hidden = [unshare, `${what}m`, "sh", "-c", script, join(this.folder, "projects")];
+		const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LANG: "C.UTF-8" };
+		return execute([...hidden, ...command], { cwd: folder, env, seconds: 60 });
+	}
+
+	/** The scores of an installation. */
+	async plainScores() {
+		this.#plain ??= this.project(npmInstaller)
+			.then((project) => this.run([toolNode, "logs.mjs"], project))
+			.then(({ stdout }) => JSON.parse(stdout).scores);
+		return this.#plain;
 	}
 
 	runHome(id) {

@@ -90,6 +90,33 @@ export const platformAssets = (platform) =>
 /** The notices for what the platform packages contain. */
 export const NOTICES = join(root, "npm", "THIRD-PARTY-NOTICES.md");
 
-/** Every platform package carries the notices. */
-export const copyNotices = (platform) =>
-	copyFileSync(NOTICES, join(root, "npm", platform, basename(NOTICES)));
+/** The module of a platform package. */
+function entry(name, { files }) {
+	const opened = files
+		.filter((file) => /^onnxruntime\.json$|\.(so|dylib|dll)$/.test(file))
+		.concat(
+			["exact.onnx", "manifest.json", "model.bin", "vocabulary.bin"].map((file) => `model/${file}`),
+		);
+	return `/** The addon of a platform. */
+const { readFileSync } = require("node:fs");
+const { join } = require("node:path");
+
+// A module that a bundler includes lacks one or both, and the addon that it copies lacks the files.
+if (!module.filename || !module.paths)
+	throw Object.assign(new Error("a bundler has included the addon"), { code: "ADDON_BUNDLED" });
+
+module.exports = require("./scoring.${name}.node");
+
+/** Names the files that the addon opens, for tools that look for them in the source. Nothing calls it. */
+function _files() {
+${opened.map((file) => `\treadFileSync(join(__dirname, ${JSON.stringify(file)}));\n`).join("")}}
+`;
+}
+
+/** Writes the files that are the same or similar in all platform packages: notices, and the module. */
+export function writeCommonFiles(platform) {
+	const folder = join(root, "npm", platform);
+	copyFileSync(NOTICES, join(folder, basename(NOTICES)));
+	const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+	writeFileSync(join(folder, manifest.main), entry(platform, manifest));
+}

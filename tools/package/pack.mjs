@@ -1,7 +1,7 @@
 /** Copies the files of a package into a separate folder, and makes its tarball. */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { copyNotices, platformAssets } from "../lib/build.mjs";
+import { platformAssets, writeCommonFiles } from "../lib/build.mjs";
 import { capture, npm, root } from "../lib/run.mjs";
 import { step } from "../lib/steps.mjs";
 import { buildAddon } from "./build.mjs";
@@ -27,13 +27,14 @@ export function packMain() {
 /** Builds missing and outdated files of a platform package, and makes its tarball. */
 export async function packPlatform(name) {
 	await step(`files for ${name}`, () => platformAssets(name));
-	copyNotices(name);
+	writeCommonFiles(name);
 	const addon = await step(`addon for ${name}`, () => buildAddon(name));
 	const manifest = published(platformManifest(name), `npm/${name}`);
-	const files = manifest.files.filter((file) => file !== manifest.main);
+	const file = `scoring.${name}.node`;
+	const files = manifest.files.filter((other) => other !== file);
 	const from = join(root, "npm", name);
 	const folder = stage(name, manifest, from, files);
-	cpSync(addon, join(folder, manifest.main));
+	cpSync(addon, join(folder, file));
 	writeFileSync(
 		join(folder, "README.md"),
 		`# ${manifest.name}\n\n${manifest.description}.\nIt is installed along with \`${mainManifest().name}\`, which documents it.\n`,

@@ -48,7 +48,7 @@ function read(...path) {
 
 /**
  * Throws unless npm/ has a folder for each platform, all manifests have the version, and the workspaces
- * require that version of the main package.
+ * require exactly that version of each other and of the main package.
  */
 export function checkManifests(version = mainManifest().version) {
 	const { version: own, name: main } = mainManifest();
@@ -72,10 +72,12 @@ export function checkManifests(version = mainManifest().version) {
 		versions[place] = manifest.version;
 		if (manifest.name !== `${main}-${name}`)
 			throw new Error(`${place}: expected the name ${main}-${name}, found ${manifest.name}`);
-		const { dependencies, peerDependencies } = manifest;
-		const range = { ...dependencies, ...peerDependencies }[main];
-		if (range !== undefined && range !== `^${version}`)
-			throw new Error(`${place}: expected ${main} ^${version}, found ${range}`);
+		// Workspaces use internal modules of the main package, which change in any version.
+		const { dependencies, peerDependencies, optionalDependencies } = manifest;
+		const ranges = { ...dependencies, ...optionalDependencies, ...peerDependencies };
+		for (const [name, range] of Object.entries(ranges))
+			if (name.startsWith(main) && range !== version)
+				throw new Error(`${place}: expected ${name} ${version}, found ${range}`);
 	}
 	for (const [place, found] of Object.entries(versions))
 		if (found !== version) throw new Error(`${place}: expected version ${version}, found ${found}`);

@@ -9,28 +9,29 @@ const version = process.argv[2];
 if (!/^\d+\.\d+\.\d+(-[a-z]+\.\d+)?$/.test(version ?? ""))
 	fail(`expected a version such as 1.2.3 or 1.2.3-rc.1, found ${version}`);
 
-function edit(file, text, replacement) {
+/** Replaces the old version in a file, after each text that `before` matches. */
+function edit(file, before) {
 	const path = join(root, file);
-	const before = readFileSync(path, "utf8");
-	if (!before.includes(text)) fail(`${file}: expected ${text}`);
-	writeFileSync(path, before.replaceAll(text, replacement));
+	const text = readFileSync(path, "utf8");
+	const found = new RegExp(`(${before})${old.replaceAll(".", "\\.")}"`, "gm");
+	if (text.search(found) < 0) fail(`${file}: expected version ${old}`);
+	writeFileSync(path, text.replace(found, `$1${version}"`));
 }
 
-const own = [`"version": "${old}"`, `"version": "${version}"`];
-const manifests = [
+for (const file of [
 	"package.json",
 	...Object.keys(PLATFORMS).map((name) => `npm/${name}/package.json`),
 	...WORKSPACES.map((name) => `packages/${name}/package.json`),
-];
-for (const file of manifests) edit(file, ...own);
-for (const name of WORKSPACES) {
-	const file = `packages/${name}/package.json`;
-	const text = readFileSync(join(root, file), "utf8");
-	const range = new RegExp(`("${main}(?:-[a-z]+)?": "\\^)${old.replaceAll(".", "\\.")}"`, "g");
-	writeFileSync(join(root, file), text.replace(range, `$1${version}"`));
-}
-edit("Cargo.toml", `version = "${old}"`, `version = "${version}"`);
-edit("packages/transformers/README.md", `-transformers@^${old}"`, `-transformers@^${version}"`);
+	"examples/claude-code-plugin/.claude-plugin/plugin.json",
+])
+	edit(file, `"(?:version|${main}(?:-[a-z]+)?)": "`);
+edit("Cargo.toml", '^version = "');
+for (const file of [
+	"docs/migration.md",
+	"packages/transformers/README.md",
+	"tools/install-matrix/sdk.mjs",
+])
+	edit(file, `${main}(?:-[a-z]+)?(?:": "|@)\\^`);
 run("cargo", ["update", "--workspace", "--offline"]);
 npm(["install", "--package-lock-only", "--ignore-scripts"]);
 checkManifests(version);

@@ -22,9 +22,11 @@ const LIMITS = {
 const GRACE_S = 300;
 
 const folder = join(root, "fuzz");
-/** The importers also start with recorded logs, which are longer than what the other targets read. */
+/** The importers also start with logs, which are longer than what the other targets read. */
 const IMPORT = "import";
-const LOGS = ["logs", "logs-2"].map((name) => join(root, "../shared", name));
+const LOGS = ["__test__/logs", "../shared/logs", "../shared/logs-2"].map((name) =>
+	join(root, name),
+);
 const LENGTH = { [IMPORT]: 65_536, other: 2048 };
 
 /** Allows instrumentation and sanitizers, which are unstable, in the stable compiler. */
@@ -54,7 +56,7 @@ function describe(target, problem, output) {
 	].join("\n");
 }
 
-/** Adds the recorded logs to a corpus, each after a line with the name of its format. */
+/** Adds the logs to a corpus, each after a line with the name of its format. */
 function addLogs(corpus) {
 	for (const folder of LOGS.filter(existsSync))
 		for (const golden of readdirSync(join(folder, "golden"))) {

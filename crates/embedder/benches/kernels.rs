@@ -22,7 +22,7 @@ fn attention(bencher: Bencher, tokens: usize) {
     let operations = ItemsCount::new(LAYERS * 4 * tokens * tokens * WIDTH);
     bencher.counter(operations).bench_local(|| {
         for _ in 0..LAYERS {
-            run(&SelfAttention::new(&input, &mut output));
+            run(SelfAttention::new(&input, &mut output));
         }
     });
     assert_computed(&output);
@@ -48,7 +48,7 @@ fn linear(bencher: Bencher, tokens: usize) {
         for _ in 0..LAYERS {
             for (weights, input, output) in &mut layers {
                 let gelu = weights.columns() == 4 * WIDTH;
-                run(&Linear::new(weights, input, None, gelu, output));
+                run(Linear::new(weights, input, None, gelu, output));
             }
         }
     });

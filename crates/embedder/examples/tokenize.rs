@@ -11,7 +11,9 @@ use std::{
     io::{Write as _, stdin, stdout},
 };
 
-use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Tokenizer};
+use knowledgepulse_embedder::{
+    LongText, MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer,
+};
 use knowledgepulse_workers::CancelToken;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -25,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for line in stdin().lines() {
         let mut text: String = serde_json::from_str(&line?)?;
         if is_built_in {
-            let settings = ModelSettings::beside("".as_ref());
+            let settings = ModelSettings::of(PackageFolder::of_addon());
             let mut buffer = TextBuffer::new(LongText::Window, &settings);
             // Fails when the window is full.
             let _ = buffer.write_str(&text);

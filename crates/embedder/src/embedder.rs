@@ -86,7 +86,7 @@ impl Embedder {
         // ONNX Runtime fails for ids that are not in the embedding table.
         let largest = self.tokenizer.largest_id;
         self.run(&self.tokenizer.window_of(&[largest]), &never).map_err(|error| {
-            let path = settings.folder().join(TOKENIZER);
+            let path = settings.folder().unwrap_or_default().join(TOKENIZER);
             EmbedError::file(&path, format!("its largest id is {largest}, for which {error}"))
         })?;
         Ok(dimensions)
@@ -123,7 +123,6 @@ impl Embedder {
         for ids in &windows {
             let compute = || {
                 is_computed.set(true);
-                memory_probe::require(memory_probe::FOR_A_TEXT)?;
                 self.run(ids, cancel)
             };
             let embedding = match windows.len() {

@@ -8,7 +8,7 @@ use crate::{
     BackendKind, BuiltInFiles, EmbedError, ModelSettings, Precision, Result, Tokenizer,
     backend::{Backend, NativeModel, OnnxModel, library},
     custom::{CustomFolder, CustomGraph},
-    model::{CONFIG, MANIFEST, VOCABULARY},
+    model::{MANIFEST, VOCABULARY},
 };
 
 /// A loaded backend, and the reason if the native one replaces ONNX Runtime.
@@ -23,17 +23,11 @@ pub(crate) enum ModelFolder {
 impl ModelFolder {
     /// Reads the manifest of the built-in model, or the configuration of a custom one.
     pub fn open(settings: &ModelSettings) -> Result<Self> {
-        let path = settings.folder();
+        let path = settings.folder()?;
         if !settings.is_built_in() {
             return Ok(Self::Custom(CustomFolder::read(&path, settings)?.into()));
         }
-        let files = BuiltInFiles::open(&path).map_err(|error| match error {
-            EmbedError::File { path, what } if settings.model.is_some() && !path.exists() => {
-                let what = format!("{what}; a custom model has {CONFIG}, which is missing too");
-                EmbedError::File { path, what }
-            }
-            error => error,
-        })?;
+        let files = BuiltInFiles::open(&path).map_err(|error| settings.advise(error))?;
         match settings.options.first_given() {
             Some(option) => Err(EmbedError::BuiltIn { path, option }),
             None => Ok(Self::BuiltIn(files)),
@@ -54,7 +48,7 @@ impl ModelFolder {
             Self::Custom(folder) => folder.paths().cloned().collect::<Vec<_>>(),
         };
         // Whether it exists decides which kind of model this is.
-        files.push(settings.folder().join(MANIFEST));
+        files.extend(settings.folder().map(|folder| folder.join(MANIFEST)));
         files
     }
 
@@ -72,7 +66,7 @@ impl ModelFolder {
                 let (path, file) = files.read_verified(VOCABULARY)?;
                 Tokenizer::built_in(&file).map_err(|what| EmbedError::file(&path, what))
             }
-            Self::Custom(folder) => folder.read_tokenizer(&settings.folder()),
+            Self::Custom(folder) => folder.read_tokenizer(&settings.folder()?),
         }
     }
 
@@ -83,7 +77,7 @@ impl ModelFolder {
         let native = |files| NativeModel::load(files, precision, threads);
         match (self, settings.backend) {
             (Self::BuiltIn(files), BackendKind::Onnx) if precision == Precision::Exact => {
-                match library::environment(&settings.library) {
+                match settings.library().and_then(|path| library::environment(&path)) {
                     Ok(environment) => {
                         let model = OnnxModel::load(files, environment, threads)?;
                         Ok((Box::new(model), None))

@@ -12,10 +12,11 @@
 //! Knows nothing of traces, scores or JavaScript.
 //!
 //! ```no_run
-//! use knowledgepulse_embedder::{LongText, ModelSettings, SharedModel};
+//! use knowledgepulse_embedder::{LongText, ModelSettings, PackageFolder, SharedModel};
 //! use knowledgepulse_workers::CancelToken;
 //!
-//! let model = SharedModel::with(ModelSettings::beside("npm/linux-x64-gnu".as_ref()));
+//! let package = PackageFolder::new("/opt/scoring/npm/linux-x64-gnu".as_ref());
+//! let model = SharedModel::with(ModelSettings::of(package));
 //! let embedder = model.get()?;
 //! let embedded = embedder.embed("A text", LongText::Window, &CancelToken::default())?;
 //! assert_eq!(embedded.embedding.len(), 384);
@@ -40,7 +41,7 @@ pub use embed_error::EmbedError;
 pub use embedder::{Embedded, Embedder};
 pub use folder::fingerprint;
 pub(crate) use model::files::BuiltInFiles;
-pub use model::{BackendKind, ModelOptions, ModelSettings, Precision};
+pub use model::{BackendKind, ModelOptions, ModelSettings, PackageFolder, Precision};
 pub use pooling::Pooling;
 pub use shared_model::{LoadState, SharedModel};
 pub use text::{LongText, TextBuffer, Tokenizer};

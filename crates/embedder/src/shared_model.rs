@@ -128,9 +128,9 @@ fn load(settings: &ModelSettings) -> Result<Loaded> {
     let folder = ModelFolder::open(settings)?;
     // Before they are read, so that a later change is noticed.
     let mut files: Vec<_> = folder.files(settings).into_iter().map(file_state).collect();
-    let embedder = load_from(folder, settings)?;
+    let embedder = load_from(folder, settings).map_err(|error| settings.advise(error))?;
     if embedder.onnx_error.is_some() {
-        files.push(file_state(settings.library.clone()));
+        files.extend(settings.library().map(file_state));
     }
     Ok((embedder, files))
 }
@@ -140,9 +140,9 @@ fn load_from(folder: ModelFolder, settings: &ModelSettings) -> Result<Arc<Embedd
     let Some(custom) = folder.custom() else {
         return Embedder::load(folder, settings, fingerprint).map(Arc::new);
     };
-    let ModelSettings { library, backend, threads, .. } = settings;
-    let (checks, library) = (custom.checks(), library.display());
-    let key = format!("{fingerprint} {checks} {backend:?} {threads} {library}");
+    let ModelSettings { backend, threads, .. } = settings;
+    let (checks, library) = (custom.checks(), settings.library());
+    let key = format!("{fingerprint} {checks} {backend:?} {threads} {library:?}");
     let loaded = || LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let same = |models: &BTreeMap<_, Weak<_>>| models.get(&key).and_then(Weak::upgrade);
     if let Some(embedder) = same(&loaded()) {
@@ -165,10 +165,10 @@ mod tests {
 
     fn settings(folder: &str) -> ModelSettings {
         ModelSettings {
-            library: "library".into(),
+            library: Some("library".into()),
             backend: BackendKind::Onnx,
             threads: 2,
-            ..ModelSettings::beside(folder.as_ref())
+            ..ModelSettings::of(Err(EmbedError::file(folder.as_ref(), "for tests")))
         }
     }
 
@@ -181,7 +181,7 @@ mod tests {
         let base = settings("shared");
         assert!(share(&base, &base));
         let native = ModelSettings { backend: BackendKind::Native, ..base };
-        let elsewhere = ModelSettings { library: "elsewhere".into(), ..native.clone() };
+        let elsewhere = ModelSettings { library: Some("elsewhere".into()), ..native.clone() };
         assert!(share(&native, &elsewhere), "the native backend needs no library");
         let fast = ModelSettings { precision: Precision::Fast, ..native };
         let onnx = ModelSettings { backend: BackendKind::Onnx, ..fast.clone() };
@@ -194,8 +194,8 @@ mod tests {
         for other in [
             ModelSettings { backend: BackendKind::Native, ..base.clone() },
             ModelSettings { model: Some("elsewhere".into()), ..base.clone() },
-            ModelSettings { package: "elsewhere".into(), ..base.clone() },
-            ModelSettings { library: "elsewhere".into(), ..base.clone() },
+            ModelSettings { package: settings("elsewhere").package, ..base.clone() },
+            ModelSettings { library: Some("elsewhere".into()), ..base.clone() },
             ModelSettings { precision: Precision::Fast, ..base.clone() },
             ModelSettings { threads: 1, ..base.clone() },
         ] {

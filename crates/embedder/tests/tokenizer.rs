@@ -2,7 +2,9 @@
 
 use std::{fmt::Write, fs, sync::LazyLock};
 
-use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Tokenizer};
+use knowledgepulse_embedder::{
+    LongText, MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer,
+};
 use knowledgepulse_test_support::{package_folder, published_tokenizer};
 use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
@@ -35,7 +37,7 @@ fn reference(text: &str) -> Vec<i64> {
 
 /// Writes the pieces of a text to a buffer and returns what it keeps.
 fn kept(pieces: &[&str]) -> String {
-    let settings = ModelSettings::beside("".as_ref());
+    let settings = ModelSettings::of(PackageFolder::of_addon());
     let mut buffer = TextBuffer::new(LongText::Window, &settings);
     for piece in pieces {
         // Fails when the window is full.

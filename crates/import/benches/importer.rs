@@ -4,7 +4,7 @@ use std::fs;
 
 use divan::{Bencher, counter::BytesCount};
 use knowledgepulse_import::{AssumeSuccess, Importer, Options};
-use knowledgepulse_test_support::recordings;
+use knowledgepulse_test_support::logs;
 
 /// About how much is imported at once.
 const BYTES: usize = 20 << 20;
@@ -16,10 +16,10 @@ fn main() {
     divan::main();
 }
 
-/// Returns the text of recorded logs whose names begin and end so, in order.
-fn recorded(format: &str, begin: &str, end: &str) -> Vec<String> {
-    let recorded = recordings().into_iter().find(|recorded| recorded.name == format).unwrap();
-    let files = recorded.files.iter().filter(|path| {
+/// Returns the text of logs whose names begin and end so, in order.
+fn texts(format: &str, begin: &str, end: &str) -> Vec<String> {
+    let of_format = logs().into_iter().filter(|logs| logs.name == format);
+    let files = of_format.flat_map(|logs| logs.files).filter(|path| {
         let name = path.file_name().unwrap().to_string_lossy();
         name.starts_with(begin) && name.ends_with(end)
     });
@@ -32,7 +32,7 @@ fn sessions() -> Vec<u8> {
         regex::Regex::new(r#"("(?:uuid|parentUuid|logicalParentUuid|sessionId)": ?")[0-9a-f]{8}"#);
     let ids = ids.unwrap();
     let mut log = String::new();
-    for (round, session) in recorded("claude-code", "session-", "").iter().cycle().enumerate() {
+    for (round, session) in texts("claude-code", "session-", "").iter().cycle().enumerate() {
         if log.len() > BYTES {
             break;
         }
@@ -43,7 +43,7 @@ fn sessions() -> Vec<u8> {
 
 /// Returns recorded conversations of chat messages again and again, one a line.
 fn conversations() -> Vec<u8> {
-    let logs = recorded("messages", "", ".json").into_iter().map(|text| {
+    let logs = texts("messages", "", ".json").into_iter().map(|text| {
         let log: serde_json::Value = serde_json::from_str(&text).unwrap();
         format!("{log}\n")
     });

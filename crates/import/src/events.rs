@@ -3,6 +3,7 @@
 use std::{
     borrow::Borrow,
     collections::{BTreeMap, HashMap, HashSet},
+    ops::Deref,
     sync::Arc,
 };
 
@@ -60,14 +61,89 @@ impl Event {
         if let Self::Call(call) = self { Some(call) } else { None }
     }
 
+    /// Returns whether events are alike in all members but the turn.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Call(own), Self::Call(other)) => {
+                (&own.id, &own.name, &own.input) == (&other.id, &other.name, &other.input)
+            }
+            _ => self == other,
+        }
+    }
+
     /// Returns the approximate size in bytes.
-    pub fn size(&self) -> usize {
+    fn size(&self) -> usize {
+        let size = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let text = match self {
             Self::Human(text) | Self::Thought { text, .. } => text.len(),
-            Self::Call(call) => call.name.len() + call.input.json.len(),
-            Self::Result(result) => result.text.len(),
+            Self::Call(call) => call.name.len() + call.input.json.len() + size(&call.id),
+            Self::Result(result) => result.text.len() + size(&result.id) + size(&result.name),
         };
         size_of::<Self>() + text
+    }
+}
+
+/// Events, whose size is known whatever is added and replaced.
+#[derive(Debug, Default)]
+pub struct Events {
+    list: Vec<Event>,
+    size: usize,
+}
+
+impl Events {
+    /// Returns the approximate size in bytes.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    pub fn push(&mut self, event: Event) {
+        self.size += event.size();
+        self.list.push(event);
+    }
+
+    /// Puts an event in place of another.
+    pub fn replace(&mut self, place: usize, event: Event) {
+        self.size += event.size();
+        self.size -= self.list[place].size();
+        self.list[place] = event;
+    }
+
+    /// Removes and returns the events from a place on.
+    pub fn split_off(&mut self, place: usize) -> Vec<Event> {
+        let events = self.list.split_off(place);
+        self.size -= events.iter().map(Event::size).sum::<usize>();
+        events
+    }
+
+    /// Returns whether the first events are like those of another run, and more follow.
+    pub fn continues(&self, begun: &Self) -> bool {
+        let first = self.list.get(..begun.len()).filter(|first| first.len() < self.len());
+        first.is_some_and(|first| {
+            first.iter().zip(&begun.list).all(|(own, other)| own.is_like(other))
+        })
+    }
+}
+
+impl Deref for Events {
+    type Target = [Event];
+
+    fn deref(&self) -> &[Event] {
+        &self.list
+    }
+}
+
+impl IntoIterator for Events {
+    type Item = Event;
+    type IntoIter = std::vec::IntoIter<Event>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.into_iter()
+    }
+}
+
+impl Extend<Event> for Events {
+    fn extend<I: IntoIterator<Item = Event>>(&mut self, events: I) {
+        events.into_iter().for_each(|event| self.push(event));
     }
 }
 
@@ -281,14 +357,57 @@ pub struct Turns {
     /// Whether all messages belong to the open turn.
     pub is_answer: bool,
     /// Results that follow after the last part of their step.
-    pub results: Vec<Event>,
-    pub tools: HashSet<String>,
+    pub results: Events,
+    tools: HashSet<String>,
     /// The ids of the calls that people were asked to approve, by the ids of the requests.
-    pub requests: HashMap<String, String>,
+    requests: HashMap<String, String>,
     /// The ids of the calls that were refused.
-    pub denied: HashSet<String>,
+    denied: HashSet<String>,
     /// Hashes of the parts with a time, because Mastra repeats some.
-    pub parts: HashSet<u64>,
+    parts: HashSet<u64>,
+    /// The size of these texts and hashes in bytes.
+    size: usize,
+}
+
+impl Turns {
+    pub fn call(&mut self, call: &Call) {
+        if !self.tools.contains(&call.name) {
+            self.size += call.name.len();
+            self.tools.insert(call.name.clone());
+        }
+        if let Some(id) = &call.id
+            && self.denied.remove(id)
+        {
+            self.size -= id.len();
+        }
+    }
+
+    pub fn is_tool(&self, name: &str) -> bool {
+        self.tools.contains(name)
+    }
+
+    pub fn ask(&mut self, request: &str, call: &str) {
+        self.size += request.len() + call.len();
+        self.requests.insert(request.into(), call.into());
+    }
+
+    /// Returns the id of the call that a person was asked to approve.
+    pub fn asked(&self, request: &str) -> Option<&String> {
+        self.requests.get(request)
+    }
+
+    /// Remembers that a call was refused. Returns whether this is new.
+    pub fn deny(&mut self, call: &str) -> bool {
+        let is_new = self.denied.insert(call.into());
+        self.size += if is_new { call.len() } else { 0 };
+        is_new
+    }
+
+    /// Remembers a part. Returns whether it is new.
+    pub fn add_part(&mut self, part: Value) -> bool {
+        self.size += size_of::<u64>();
+        self.parts.insert(hash_of(part))
+    }
 }
 
 /// The data of one run of an agent.
@@ -310,7 +429,7 @@ pub struct Run {
     pub logprobs: Logprobs,
     /// When it began, as [`crate::time::utc`] writes it.
     pub created_at: Option<String>,
-    pub events: Vec<Event>,
+    pub events: Events,
     pub skipped: Skipped,
     pub turns: Turns,
 }
@@ -318,6 +437,14 @@ pub struct Run {
 impl Run {
     pub fn at(line: u64) -> Self {
         Self { line, ..Self::default() }
+    }
+
+    /// Returns the approximate size in bytes of what it holds.
+    pub fn size(&self) -> usize {
+        let fallback = self.fallback.as_ref().map(|(text, _)| text);
+        let texts = [self.key.as_ref(), self.objective.as_ref(), fallback].into_iter().flatten();
+        let Turns { results, size, .. } = &self.turns;
+        texts.map(String::len).sum::<usize>() + self.events.size() + results.size() + size
     }
 
     pub fn read_each<'d>(

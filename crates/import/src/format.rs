@@ -16,8 +16,8 @@ use crate::{
     trace::Imported,
 };
 
-/// The name of the format whose values are whole conversations.
-pub const CONVERSATIONS: &str = "messages";
+/// The name of the format of chat messages.
+const CONVERSATIONS: &str = "messages";
 
 pub struct Format {
     pub name: &'static str,
@@ -59,7 +59,7 @@ static FORMATS: [Format; 18] = [
     format("codex", "code", codex::fits, open::<Sessions<codex::Session>>),
     format("pi", "code", pi::fits, open::<Sessions<pi::Session>>),
     format("claude-code", "code", claude_code::fits, open::<claude_code::Reader>),
-    format(CONVERSATIONS, "general", messages::fits, open::<Sessions<messages::Conversation>>),
+    format(CONVERSATIONS, "general", messages::fits, open::<messages::Reader>),
 ];
 
 /// Returns the names of all formats, in the order of detection.
@@ -101,6 +101,9 @@ pub fn detect(
 pub trait ReadRuns: Send {
     fn read(&mut self, value: Value, out: &mut Runs);
 
+    /// Hands over the runs that are complete unless a later value continues them.
+    fn hand_over(&mut self, _out: &mut Runs) {}
+
     fn finish(&mut self, _out: &mut Runs) {}
 }
 
@@ -132,24 +135,6 @@ pub struct Runs<'a> {
 impl Runs<'_> {
     pub fn run(&mut self, run: Run) {
         self.pending.push_back((self.index, Pending::Run(self.format, Box::new(run))));
-    }
-
-    /// Adds a complete conversation. It replaces the previous one of the input if it continues that one, as in
-    /// logs of requests, and that one has not been taken.
-    pub fn conversation(&mut self, run: Run) {
-        match self.pending.back_mut() {
-            Some((index, Pending::Run(format, previous)))
-                if !self.is_stream
-                    && *index == self.index
-                    && format.name == CONVERSATIONS
-                    && previous.events.len() < run.events.len()
-                    && run.events.starts_with(&previous.events) =>
-            {
-                **previous = run;
-                self.skip("continued");
-            }
-            _ => self.run(run),
-        }
     }
 
     pub fn done(&mut self, result: Result<Imported, Error>) {

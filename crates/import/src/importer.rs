@@ -10,9 +10,10 @@ use knowledgepulse_workers::CancelToken;
 use serde::Serialize;
 
 use crate::{
+    archive::Archive,
     error::{Code, Error},
     events::Skipped,
-    format::{CONVERSATIONS, Format, Pending, ReadRuns, Runs, detect, format_names},
+    format::{Format, Pending, ReadRuns, Runs, detect, format_names},
     json::{Members, Value},
     options::Options,
     reader::{Each, Reader},
@@ -34,7 +35,7 @@ pub struct InputReport {
     pub name: Arc<str>,
     /// The names of the formats found, in the order of their first records.
     pub formats: Vec<&'static str>,
-    /// The number of bytes read.
+    /// The number of bytes read, decompressed.
     pub bytes: u64,
     /// The number of traces.
     pub traces: u64,
@@ -78,6 +79,7 @@ pub struct Importer {
 
 #[derive(Default)]
 struct Input {
+    archive: Archive,
     /// The readers of `report.formats`, in the same order.
     formats: Vec<(&'static Format, Box<dyn ReadRuns>)>,
     previous: Option<&'static Format>,
@@ -100,7 +102,7 @@ impl Importer {
     }
 
     /// Ends the previous input, and begins another that is known to end, such as a file. A conversation is returned
-    /// only after the value that could continue it.
+    /// when no further value can continue it.
     pub fn open(&mut self, name: &str) {
         self.end();
         self.is_stream = false;
@@ -114,16 +116,42 @@ impl Importer {
         self.is_stream = true;
     }
 
-    /// Reads a piece of the input, cut anywhere.
+    /// Takes a piece of the input, cut anywhere. Compressed data is decompressed by [`Importer::next`].
     pub fn push(&mut self, bytes: &[u8]) {
-        if let Some(report) = self.reports.last_mut() {
+        match &mut self.input {
+            Some((_, input)) if !input.archive.is_plain() => input.archive.push(bytes),
+            _ => self.read_bytes(bytes),
+        }
+    }
+
+    fn read_bytes(&mut self, bytes: &[u8]) {
+        if let (Some(report), Some(_)) = (self.reports.last_mut(), &self.input) {
             report.bytes += bytes.len() as u64;
         }
         self.read(|reader, each| reader.push(bytes, each));
     }
 
+    /// Reads some of the pushed bytes that are not read yet. Returns whether there were any.
+    fn read_pushed(&mut self, is_end: bool) -> bool {
+        let Some((reader, input)) = &mut self.input else { return false };
+        if self.cancel.is_cancelled() {
+            return false;
+        }
+        match input.archive.next(is_end) {
+            None => return false,
+            Some(Ok(bytes)) => self.read_bytes(&bytes),
+            Some(Err(found)) => {
+                let line = reader.line();
+                self.cut();
+                self.add_error(Code::Unreadable, Some(line), &found);
+            }
+        }
+        true
+    }
+
     /// Ends the input.
     pub fn end(&mut self) {
+        while self.read_pushed(true) {}
         self.read(|reader, each| reader.finish(each));
         let Some((_, input)) = self.input.take() else { return };
         let Input { formats, has_error, known, unknown, unknown_names, .. } = input;
@@ -151,9 +179,17 @@ impl Importer {
         }
     }
 
-    /// Ends the input with an error of the caller, who could not read all of it. A value cut off there is not another
-    /// error.
+    /// Ends the input with an error of the caller, who could not read all of it.
     pub fn fail(&mut self, code: Code, message: String) {
+        while self.read_pushed(false) {}
+        self.cut();
+        let Some(report) = self.reports.last() else { return };
+        let error = Error { code, input: report.name.clone(), line: None, message, path: None };
+        self.pending.push_back((self.reports.len() - 1, Pending::Done(Err(error).into())));
+    }
+
+    /// Ends the input where an error ends it. A value cut off there is not another error.
+    fn cut(&mut self) {
         self.read(|reader, each| {
             reader.finish(&mut |line, value| {
                 if value.is_ok() {
@@ -161,13 +197,11 @@ impl Importer {
                 }
             });
         });
-        let Some((_, input)) = &mut self.input else { return };
-        input.has_error = true;
-        self.end();
-        let index = self.reports.len() - 1;
-        let input = self.reports[index].name.clone();
-        let error = Error { code, input, line: None, message, path: None };
-        self.pending.push_back((index, Pending::Done(Err(error).into())));
+        if let Some((_, input)) = &mut self.input {
+            input.archive = Archive::default();
+            input.has_error = true;
+            self.end();
+        }
     }
 
     /// Returns the next trace or error; `None` if more input is needed.
@@ -177,13 +211,12 @@ impl Importer {
             if self.cancel.is_cancelled() {
                 self.pending.clear();
             }
-            // The next value may continue a conversation.
-            let waits = self.input.is_some() && !self.is_stream && self.pending.len() == 1;
-            let (_, next) = self.pending.front()?;
-            if waits && matches!(next, Pending::Run(format, _) if format.name == CONVERSATIONS) {
+            let Some((index, pending)) = self.pending.pop_front() else {
+                if self.read_pushed(false) {
+                    continue;
+                }
                 return None;
-            }
-            let (index, pending) = self.pending.pop_front()?;
+            };
             let report = self.reports.get_mut(index)?;
             let result = match pending {
                 Pending::Done(result) => *result,
@@ -231,6 +264,7 @@ impl Importer {
         read(&mut reader, &mut |line, value| match value {
             Ok(value) => self.take(&mut input, value, line),
             Err((code, found)) => {
+                self.hand_over(&mut input);
                 input.has_error = true;
                 self.add_error(code, Some(line), &found);
             }
@@ -257,8 +291,12 @@ impl Importer {
         if self.options.format.as_ref().is_some_and(|wanted| wanted != format.name) {
             return report.skipped.add("unknown_record");
         }
+        if input.previous.is_some_and(|previous| previous.name != format.name) {
+            self.hand_over(input);
+        }
         input.previous = Some(format);
         input.known += 1;
+        let Some(report) = self.reports.last_mut() else { return };
         let index = report.formats.iter().position(|name| *name == format.name);
         let index = index.unwrap_or_else(|| {
             report.formats.push(format.name);
@@ -266,6 +304,13 @@ impl Importer {
             input.formats.len() - 1
         });
         input.formats[index].1.read(value, &mut self.runs(format, line));
+    }
+
+    /// Hands over all complete runs, so that they come before what follows in the input.
+    fn hand_over(&mut self, input: &mut Input) {
+        for (format, reader) in &mut input.formats {
+            reader.hand_over(&mut self.runs(format, 0));
+        }
     }
 
     fn runs(&mut self, format: &'static Format, line: u64) -> Runs<'_> {

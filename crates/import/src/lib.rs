@@ -1,8 +1,8 @@
 //! Imports logs of agents, in their own formats, as reasoning traces of the KnowledgePulse protocol.
 //!
 //! ```text
-//!  bytes ──► values ──► format ──► events ──► steps ──► trace
-//!  reader    json       format     formats    steps     with its provenance
+//!  bytes ────────► values ──► format ──► events ──► steps ──► trace
+//!  archive, reader  json       format     formats    steps     with its provenance
 //! ```
 //!
 //! Only the step from values to events differs from format to format; each format is a file in `formats/` and
@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod archive;
 mod error;
 mod events;
 mod format;
@@ -28,7 +29,7 @@ pub use error::{Code, Error};
 pub use events::{Origin, Skipped};
 pub use format::format_names;
 pub use importer::{Importer, InputReport};
-pub use json::{Array, Document, Kind, Members, Unread, Value};
+pub use json::{Array, Document, Kind, Members, SyntaxError, Unread, Value};
 pub use options::{AssumeSuccess, Confidence, Options, UnreadCalls};
 pub use time::utc_of_text as utc;
 pub use trace::{IMPORTER, Imported, Provenance, Source};

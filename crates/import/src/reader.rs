@@ -7,7 +7,7 @@ use knowledgepulse_workers::CancelToken;
 
 use crate::{
     error::{Code, Failure},
-    json::{self, Document, Unread, Value},
+    json::{self, Document, SyntaxError, Unread, Value},
 };
 
 pub const MAX_BYTES: usize = json::MAX_TEXT;
@@ -22,14 +22,8 @@ const SHOWN: usize = 256;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The beginnings of files with logs in another form, and the advice for those.
-const OTHERS: [(&[u8], &str); 3] = [
-    (b"\x1f\x8b", "gzip data; decompress it first"),
-    (b"PK\x03\x04", "a ZIP archive; unpack it, or export a log of Inspect with `inspect log dump`"),
-    (b"\x28\xb5\x2f\xfd", "Zstandard data; decompress it first"),
-];
-
-const LONGEST_MAGIC: usize = 4;
+const ZIP: &[u8] = b"PK\x03\x04";
+const FOUND_ZIP: &str = "expected JSON, found a ZIP archive; unpack it, or export a log of Inspect with `inspect log dump`";
 
 pub type Each<'a> = &'a mut dyn FnMut(u64, Result<Value, Failure>);
 
@@ -43,6 +37,7 @@ pub struct Reader {
     line: u64,
     /// The number of bytes of the buffer that were searched.
     scanned: usize,
+    utf16: Option<Utf16>,
     cancel: CancelToken,
 }
 
@@ -68,31 +63,48 @@ impl Reader {
         if matches!(self.state, State::Ended) || self.cancel.is_cancelled() {
             return;
         }
-        if !json::grow(&mut self.buffer, bytes.len()) {
+        // UTF-8 has at most three bytes where UTF-16 has two, and a few that were kept.
+        let room = if self.utf16.is_some() { bytes.len() / 2 * 3 + 9 } else { bytes.len() };
+        if !json::grow(&mut self.buffer, room) {
             self.buffer = Vec::new();
             self.state = State::Ended;
-            return each(self.line.max(1), Err((Code::TooLarge, NO_MEMORY.into())));
+            return each(self.line(), Err((Code::TooLarge, NO_MEMORY.into())));
         }
-        self.buffer.extend_from_slice(bytes);
+        match &mut self.utf16 {
+            Some(utf16) => utf16.decode(bytes, false, &mut self.buffer),
+            None => self.buffer.extend_from_slice(bytes),
+        }
         self.read(false, each);
     }
 
     pub fn finish(&mut self, each: Each) {
+        if let Some(utf16) = &mut self.utf16 {
+            utf16.decode(&[], true, &mut self.buffer);
+        }
         self.read(true, each);
         self.buffer = Vec::new();
     }
 
+    /// Returns the line of what is not read yet, from 1.
+    pub fn line(&self) -> u64 {
+        self.line.max(1)
+    }
+
     fn read(&mut self, is_end: bool, each: Each) {
         if self.line == 0 {
-            if self.buffer.len() < LONGEST_MAGIC && !is_end {
+            if self.buffer.len() < ZIP.len() && !is_end {
                 return;
             }
             self.line = 1;
-            let other = OTHERS.iter().find(|(magic, _)| self.buffer.starts_with(magic));
-            if let Some((_, what)) = other {
+            if self.buffer.starts_with(ZIP) {
                 self.state = State::Ended;
                 self.buffer = Vec::new();
-                return each(1, Err((Code::InvalidJson, format!("expected JSON, found {what}"))));
+                return each(1, Err((Code::InvalidJson, FOUND_ZIP.into())));
+            }
+            self.utf16 = Utf16::of(&self.buffer);
+            if self.utf16.is_some() {
+                let bytes = mem::take(&mut self.buffer);
+                return self.push(&bytes[2..], each);
             }
             if self.buffer.starts_with(BYTE_ORDER_MARK) {
                 self.buffer.drain(..BYTE_ORDER_MARK.len());
@@ -102,9 +114,12 @@ impl Reader {
         let begin = self.read_lines(&buffer, is_end, each);
         let read = self.read_documents(&buffer, begin, is_end, each);
         self.buffer = buffer;
-        self.buffer.drain(..read);
-        self.buffer.shrink_to(self.buffer.len().max(KEPT));
-        self.scanned -= read.min(self.scanned);
+        // A line that arrives in many pieces is not moved for each.
+        if read > 0 {
+            self.buffer.drain(..read);
+            self.buffer.shrink_to(self.buffer.len().max(KEPT));
+            self.scanned -= read.min(self.scanned);
+        }
     }
 
     /// Reads lines up to the first document. Returns their length in bytes.
@@ -184,6 +199,38 @@ impl Reader {
     }
 }
 
+/// A decoder of UTF-16, as Windows PowerShell writes it into files.
+struct Utf16 {
+    unit: fn([u8; 2]) -> u16,
+    /// The beginning of a character.
+    begun: Vec<u8>,
+}
+
+impl Utf16 {
+    /// Returns the decoder for text that begins with this byte order mark.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let unit = match bytes {
+            [0xff, 0xfe, ..] => u16::from_le_bytes,
+            [0xfe, 0xff, ..] => u16::from_be_bytes,
+            _ => return None,
+        };
+        Some(Self { unit, begun: Vec::new() })
+    }
+
+    /// Appends text as UTF-8, with U+FFFD for lone surrogates.
+    fn decode(&mut self, bytes: &[u8], is_end: bool, out: &mut Vec<u8>) {
+        self.begun.extend_from_slice(bytes);
+        let units = self.begun.chunks_exact(2).map(|unit| (self.unit)([unit[0], unit[1]]));
+        let is_half = |unit: u16| !is_end && (0xd800..0xdc00).contains(&unit);
+        let count = units.len() - usize::from(units.clone().next_back().is_some_and(is_half));
+        for character in char::decode_utf16(units.take(count)) {
+            let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
+            out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        self.begun.drain(..2 * count);
+    }
+}
+
 /// Finds the end of a document, at which all brackets are closed. Whether they match is checked by parsing.
 #[derive(Default)]
 struct Brackets {
@@ -215,11 +262,14 @@ impl Brackets {
     }
 }
 
-/// Returns whether the first line with text begins a document of several lines: it is not a sequence of complete
-/// values.
+/// Returns whether the first line with text begins a document of several lines: the line alone ends too soon. Any other
+/// line, such as one whose beginning was cut off, is only a line.
 fn begins_document(line: &[u8], cancel: &CancelToken) -> bool {
-    line.len() <= MAX_BYTES
-        && Document::read(String::from_utf8_lossy(line), true, cancel).1.is_some()
+    let text = line.trim_ascii_start();
+    matches!(text.first(), Some(b'{' | b'[')) && line.len() <= MAX_BYTES && {
+        let (_, unread) = Document::read(String::from_utf8_lossy(text), true, cancel);
+        matches!(unread, Some(Unread::Syntax(SyntaxError { is_cut: true, .. })))
+    }
 }
 
 /// Reads a line, which may have several values, or a document, which begins at a line. Returns whether all of it could
@@ -247,7 +297,7 @@ fn read_text(line: u64, bytes: &[u8], is_line: bool, cancel: &CancelToken, each:
         None | Some(Unread::Cancelled) => {}
         Some(Unread::TooLarge) => each(line, Err((Code::TooLarge, NO_MEMORY.into()))),
         Some(Unread::Syntax(error)) => {
-            each(line + error.line().saturating_sub(1) as u64, Err(invalid_json(error)));
+            each(line + error.line - 1, Err(invalid_json(error)));
         }
     }
     unread.is_none()
@@ -257,11 +307,8 @@ fn lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-fn invalid_json(error: &serde_json::Error) -> Failure {
-    // `serde_json` ends its messages with the place in the text that it was given.
-    let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default();
-    let found = match error.column() {
+fn invalid_json(SyntaxError { column, message, .. }: &SyntaxError) -> Failure {
+    let found = match column {
         0 => format!("invalid JSON: {message}"),
         column => format!("invalid JSON at column {column}: {message}"),
     };

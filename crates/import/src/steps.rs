@@ -13,7 +13,7 @@ use crate::{
     error::{Code, Failure},
     events::{CallInput, Event, MAX_VALUES, Origin, Run, TOO_MANY_VALUES, ToolResult, Turn},
     format::Format,
-    json::{self, Buffer, Document, json_of},
+    json::{self, Buffer, Document, MAX_TEXT, json_of},
     options::{AssumeSuccess, Confidence, Options, UnreadCalls},
     reader::NO_MEMORY,
     trace::{IMPORTER, Imported, Provenance, Source},
@@ -21,6 +21,8 @@ use crate::{
 
 const SUCCESS_UNKNOWN: &str = "expected to know whether the run succeeded, found neither a label nor a \
                                status; set assumeSuccess";
+
+const TOO_LONG: &str = "expected at most 256 MiB of JSON in one trace, found more";
 
 /// The most types of parts that an error names.
 const SHOWN_TYPES: usize = 5;
@@ -36,13 +38,14 @@ pub fn trace_of(
     source: Source,
     options: &Options,
 ) -> Result<Option<Imported>, Failure> {
-    let all = run.events.len();
-    run.events.retain(|event| match event {
+    let mut events = run.events.split_off(0);
+    let all = events.len();
+    events.retain(|event| match event {
         Event::Human(text) | Event::Thought { text, .. } => !json::is_blank(text),
         Event::Call(_) | Event::Result(_) => true,
     });
-    run.skipped.add_many("empty_text", (all - run.events.len()) as u64);
-    let calls = run.events.iter().filter_map(Event::call);
+    run.skipped.add_many("empty_text", (all - events.len()) as u64);
+    let calls = events.iter().filter_map(Event::call);
     let inputs = calls.clone().map(|call| &call.input);
     // Each value takes a byte at least.
     if inputs.clone().map(|input| input.json.len()).sum::<usize>() > MAX_VALUES
@@ -62,11 +65,9 @@ pub fn trace_of(
         let found = format!("expected calls of a known shape, found parts of the types {types}");
         return Err((Code::UnknownRecords, found));
     }
-    let objective = take_objective(run, options);
-    let summary = summary(&run.events);
-    let no_memory = |_: io::Error| (Code::TooLarge, NO_MEMORY.into());
-    let steps =
-        json::written(|out| write_steps(mem::take(&mut run.events), out)).map_err(no_memory)?;
+    let objective = take_objective(run, &mut events, options);
+    let summary = summary(&events);
+    let steps = json::written(|out| write_steps(events, out)).map_err(too_large)?;
     let mut none = |reason| {
         run.skipped.add(reason);
         Ok(None)
@@ -120,7 +121,11 @@ pub fn trace_of(
         json_of(&summary),
         json_of(confidence),
     ))
-    .map_err(no_memory)?;
+    .map_err(too_large)?;
+    // A line of JavaScript has both.
+    if trace.len() + json_of(&run.key).len() > MAX_TEXT {
+        return Err((Code::TooLarge, TOO_LONG.into()));
+    }
     let provenance = Provenance {
         importer: IMPORTER,
         format: format.name,
@@ -134,6 +139,12 @@ pub fn trace_of(
         skipped: mem::take(&mut run.skipped),
     };
     Ok(Some(Imported { trace: trace.into(), provenance }))
+}
+
+/// Returns the failure to write a trace.
+fn too_large(error: io::Error) -> Failure {
+    let is_long = error.kind() == io::ErrorKind::FileTooLarge;
+    (Code::TooLarge, if is_long { TOO_LONG } else { NO_MEMORY }.into())
 }
 
 /// Returns the type of a part that was skipped, if by its name it is a call.
@@ -155,15 +166,19 @@ fn key(objective: &str, steps: &str) -> String {
 }
 
 /// Returns the objective of a run, and removes the event with the same text.
-fn take_objective(run: &mut Run, options: &Options) -> Option<(String, Origin)> {
+fn take_objective(
+    run: &mut Run,
+    events: &mut Vec<Event>,
+    options: &Options,
+) -> Option<(String, Origin)> {
     let given = options.objective.clone().map(|text| (text, Origin::Option));
     let field = run.objective.take().map(|text| (text, Origin::Field));
-    let human = || Some((run.events.iter().find_map(Event::human)?.clone(), Origin::Human));
+    let human = || Some((events.iter().find_map(Event::human)?.clone(), Origin::Human));
     let (objective, from) = given.or(field).or_else(human).or_else(|| run.fallback.take())?;
     let is_objective = |text: &String| json::trimmed(text) == json::trimmed(&objective);
-    let said = run.events.iter().position(|event| event.human().is_some_and(is_objective));
+    let said = events.iter().position(|event| event.human().is_some_and(is_objective));
     if let Some(said) = said {
-        run.events.remove(said);
+        events.remove(said);
     }
     Some((objective, from))
 }

@@ -51,6 +51,14 @@ fn of_text(text: &str) -> Option<Timestamp> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Timestamp::from_nanosecond(of_integer(text.parse().ok()?)).ok();
     }
+    // As some SDKs write `time.time()`.
+    let is_fraction = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+    if text.starts_with(|first: char| first.is_ascii_digit())
+        && text.bytes().all(is_fraction)
+        && let Ok(number) = text.parse()
+    {
+        return from_year_0(Timestamp::from_nanosecond(of_fraction(number)?));
+    }
     let of_civil =
         || text.parse::<DateTime>()?.to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp());
     from_year_0(text.parse().or_else(|_| of_civil()))

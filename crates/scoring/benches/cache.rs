@@ -32,7 +32,7 @@ fn bytes(size: usize) -> BytesCount {
 
 #[divan::bench(args = SIZES)]
 fn nearest(bencher: Bencher, size: usize) {
-    let mut cache = filled(size);
+    let cache = filled(size);
     let query = vector(size / 2);
     let found = cache.nearest(&query, Duration::ZERO).expect("a vector").expect("a full cache");
     assert!(found.similarity > 0.999_999);

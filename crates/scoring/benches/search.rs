@@ -9,12 +9,11 @@
 use std::{
     hint::black_box,
     num::NonZeroUsize,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
 use knowledgepulse_scoring::{
-    VectorCache,
+    Id, VectorCache,
     cache::{CacheOptions, Nearest},
 };
 
@@ -103,7 +102,7 @@ fn main() {
         let (mut flat, mut coded) = (Vec::new(), [cache(size)]);
         let mut added = Vec::with_capacity(size);
         for at in 0..size {
-            let (vector, id) = (vectors.next(), Some(Arc::from(at.to_string())));
+            let (vector, id) = (vectors.next(), Id::new(at.to_string()));
             if at % FLAT == 0 {
                 flat.push(cache(FLAT.min(size - at)));
             }

@@ -27,6 +27,7 @@ mod clock;
 pub mod dimensions;
 pub mod embed;
 pub mod error;
+mod id;
 pub mod novelty;
 pub mod overrides;
 pub mod score;
@@ -38,6 +39,7 @@ pub mod weights;
 
 pub use cache::VectorCache;
 pub use error::{Error, Invalid, Result, StoreFault};
+pub use id::Id;
 pub use novelty::Novelty;
 pub use score::Score;
 pub use scorer::Scorer;

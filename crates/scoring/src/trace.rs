@@ -3,13 +3,12 @@
 //! A [`Trace`] is valid by construction: it need not be checked again. Readers of traces, from JavaScript or from JSON,
 //! check each field and call [`Trace::new`]. The text of a trace is not part of it.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
+
+use crate::id::Id;
 
 /// The types of steps that the protocol knows.
 pub const KINDS: [&str; 4] = ["thought", "tool_call", "observation", "error_recovery"];
-
-/// A longer id is ignored.
-const MAX_ID_BYTES: usize = 1024;
 
 /// The maximum length of a string in an error message, in characters.
 const SHOWN: usize = 40;
@@ -64,11 +63,11 @@ pub struct Trace {
     success: bool,
     confidence: Confidence,
     steps: Vec<Step>,
-    id: Option<Arc<str>>,
+    id: Option<Id>,
 }
 
 impl Trace {
-    /// Returns a trace. An `id` of more than 1,024 bytes is ignored.
+    /// Returns a trace. An `id` that is too long for [`Id`] is ignored.
     pub fn new(
         domain: Box<str>,
         success: bool,
@@ -76,12 +75,11 @@ impl Trace {
         steps: Vec<Step>,
         id: Option<String>,
     ) -> Self {
-        let id = id.filter(|id| id.len() <= MAX_ID_BYTES).map(Into::into);
-        Self { domain, success, confidence, steps, id }
+        Self { domain, success, confidence, steps, id: id.and_then(Id::new) }
     }
 
     /// Returns `id`, by which the trace can be found again.
-    pub fn id(&self) -> Option<&Arc<str>> {
+    pub fn id(&self) -> Option<&Id> {
         self.id.as_ref()
     }
 

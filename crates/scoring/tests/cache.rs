@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use knowledgepulse_scoring::{
-    VectorCache,
+    Id, VectorCache,
     cache::CacheOptions,
     snapshot::{Contents, decode},
 };
@@ -60,7 +60,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
 
 /// Continues in another process, with this capacity and this time.
 fn restart(lockstep: &mut Lockstep, max_elements: usize, now: Duration) {
-    let bytes = Contents::of(&mut lockstep.cache, "", lockstep.now, None).encode();
+    let bytes = Contents::of(&lockstep.cache, "", lockstep.now, None).encode();
     let snapshot = decode("snapshot", bytes[..].into(), "").unwrap();
     let options = CacheOptions { max_elements, ..snapshot.options() };
     let restored = snapshot.into_cache(options, now).unwrap();
@@ -144,6 +144,40 @@ fn a_large_cache_behaves_like_a_list() {
 }
 
 #[test]
+fn nearest_before_finds_what_nearest_found_before_the_id_was_added() {
+    let now = Duration::ZERO;
+    // A flat ring, and one that is large enough for codes.
+    for count in [60, 5_000] {
+        let options = CacheOptions { max_elements: count, vector_len: VECTOR_LEN, ttl: None };
+        let mut cache = VectorCache::new(options);
+        let vector = |n: usize| [n, n * n, n + 5, 7 * n, 3].map(|x| (x % 23) as f32 - 11.0);
+        // They leave the ring, so that the rest wraps around.
+        for n in 0..10 {
+            cache.add(&vector(n), Id::new("early"), now).unwrap();
+        }
+        let found: Vec<_> = (10..count + 10)
+            .map(|n| {
+                let nearest = cache.nearest(&vector(n), now).unwrap();
+                cache.add(&vector(n), Id::new(n.to_string()), now).unwrap();
+                nearest
+            })
+            .collect();
+        for n in 10..count + 10 {
+            let again = cache.nearest_before(&n.to_string(), &vector(n), now).unwrap();
+            let expected =
+                found[n - 10].as_ref().filter(|at_first| at_first.id.as_deref() != Some("early"));
+            if n == 10 {
+                assert_eq!(again, None);
+            } else if expected.is_some() {
+                assert_eq!(again.as_ref(), expected, "{n}");
+            }
+        }
+        let all = cache.nearest(&vector(7), now).unwrap();
+        assert_eq!(cache.nearest_before("unknown", &vector(7), now).unwrap(), all);
+    }
+}
+
+#[test]
 fn entries_stay_in_order_of_age_and_expired_when_the_clock_goes_back() {
     let ttl = Some(Duration::from_millis(10));
     let options = CacheOptions { max_elements: 9, vector_len: 1, ttl };
@@ -154,8 +188,12 @@ fn entries_stay_in_order_of_age_and_expired_when_the_clock_goes_back() {
     let ages: Vec<_> =
         cache.entries(Duration::from_millis(7)).map(|(e, _)| e.age.as_millis()).collect();
     assert_eq!(ages, [2, 2, 0, 0]);
+    let late = Duration::from_millis(18);
     assert_eq!(cache.len(Duration::from_nanos(17_999_999)), 2);
-    assert_eq!(cache.len(Duration::from_millis(18)), 0);
+    assert_eq!((cache.len(late), cache.entries(late).len()), (0, 0));
+    assert_eq!(cache.nearest(&[1.0], late).unwrap(), None);
+    assert_eq!(cache.len(Duration::ZERO), 4, "a search drops nothing");
+    cache.evict_expired(late);
     assert_eq!(cache.len(Duration::ZERO), 0, "expiry is final");
 }
 

@@ -8,6 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use knowledgepulse_scoring::{
@@ -89,7 +90,7 @@ fn close_answers_every_call_on_its_way_to_a_store_once() {
 }
 
 #[test]
-fn close_waits_for_work_in_the_background() {
+fn wait_until_idle_waits_for_work_in_the_background() {
     let close_meanwhile = || {
         let scorer = Scorer::new(options());
         let (working, is_over) = (scorer.clone(), Arc::new(AtomicBool::new(true)));
@@ -103,6 +104,7 @@ fn close_waits_for_work_in_the_background() {
             })
         });
         scorer.close();
+        assert!(scorer.wait_until_idle(Instant::now() + Duration::from_secs(60)));
         assert!(is_over.load(Ordering::SeqCst));
         let _ = worker.join().expect("no panic");
         assert!(is_over.load(Ordering::SeqCst));

@@ -33,7 +33,7 @@ fn overrides_of_a_trace_are_those_of_their_names() {
 }
 
 #[test]
-fn id_has_at_most_1024_bytes() {
+fn new_ignores_an_id_of_more_than_1024_bytes() {
     let has_id = |length| {
         let id = format!("é{}", "i".repeat(length - "é".len()));
         input(&trace(json!({ "id": id }))).trace.id().is_some()

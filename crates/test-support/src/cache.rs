@@ -1,8 +1,11 @@
 //! A naive vector cache, and its comparison with a real one.
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, time::Duration};
 
-use knowledgepulse_scoring::cache::{CacheOptions, Entry, Nearest, VectorCache};
+use knowledgepulse_scoring::{
+    Id,
+    cache::{CacheOptions, Entry, Nearest, VectorCache},
+};
 
 /// A list of vectors, scanned for every query.
 #[derive(Debug, Clone)]
@@ -19,7 +22,7 @@ struct Known {
     /// The vector at length 1, as the cache must keep it.
     normalized: Vec<f32>,
     age: Duration,
-    id: Option<Arc<str>>,
+    id: Option<Id>,
 }
 
 impl NaiveCache {
@@ -29,7 +32,7 @@ impl NaiveCache {
     }
 
     /// Adds a vector.
-    pub fn add(&mut self, vector: &[f32], id: Option<Arc<str>>, now: Duration) {
+    pub fn add(&mut self, vector: &[f32], id: Option<Id>, now: Duration) {
         self.expire(now);
         let normalized = self.normalized(vector);
         self.known.push(Known { vector: vector.to_vec(), normalized, age: Duration::ZERO, id });
@@ -47,10 +50,10 @@ impl NaiveCache {
     ) -> Vec<(Nearest, Duration)> {
         self.expire(now);
         let similar = |known: &Known| {
-            let mut alone = self.alone(&known.vector);
+            let alone = self.alone(&known.vector);
             let found = alone.nearest(query, Duration::ZERO).expect("a query");
             let similarity = found.expect("one vector").similarity;
-            (Nearest { similarity, id: known.id.clone() }, known.age)
+            (Nearest { similarity, id: known.id.clone().map(Into::into) }, known.age)
         };
         let mut all: Vec<_> = self.known.iter().map(similar).collect();
         all.retain(|(nearest, _)| nearest.similarity >= at_least);
@@ -95,7 +98,7 @@ impl NaiveCache {
 
     fn expire(&mut self, now: Duration) {
         for known in &mut self.known {
-            known.age += now - self.now;
+            known.age += now.saturating_sub(self.now);
         }
         self.now = now;
         self.known.retain(|known| self.options.ttl.is_none_or(|ttl| known.age < ttl));
@@ -116,7 +119,7 @@ impl NaiveCache {
 
     /// A vector of length 1: by definition up to rounding, then as in the engine.
     fn normalized(&self, vector: &[f32]) -> Vec<f32> {
-        let mut alone = self.alone(vector);
+        let alone = self.alone(vector);
         let found = alone.entries(Duration::ZERO).next().expect("one vector").1.to_vec();
         let norm = dot(vector, vector).sqrt();
         for (found, x) in found.iter().zip(vector) {
@@ -158,7 +161,7 @@ impl Lockstep {
     }
 
     pub fn add(&mut self, vector: &[f32], id: Option<&str>) {
-        let id = id.map(Arc::from);
+        let id = id.map(|id| Id::new(id).expect("a short id"));
         self.cache.add(vector, id.clone(), self.now).expect("a vector");
         self.naive.add(vector, id, self.now);
         self.peak = self.peak.max(self.naive.known.len());

@@ -18,7 +18,7 @@ pub mod oracle;
 mod trace;
 
 pub use embedder::FakeEmbedder;
-pub use importing::{Recordings, recordings};
+pub use importing::{Logs, logs};
 pub use trace::{input, read_trace, trace};
 
 /// Returns the platform folder, `npm/<platform>`, in which the model was built.

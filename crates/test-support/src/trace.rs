@@ -33,5 +33,5 @@ pub fn read_trace(trace: &Value, text: &mut impl fmt::Write) -> Result<Trace> {
 pub fn input(trace: &Value) -> Input {
     let mut text = String::new();
     let trace = read_trace(trace, &mut text).expect("a valid trace");
-    Input { trace, text }
+    Input { trace, text, before_own: false }
 }

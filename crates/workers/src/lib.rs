@@ -1,4 +1,4 @@
-//! Runs the work of the engine: threads in two lanes, cancellation, and injected faults.
+//! Runs the work of the engine: threads in three lanes, cancellation, and injected faults.
 
 #![forbid(unsafe_code)]
 
@@ -7,4 +7,4 @@ pub mod fault;
 mod pool;
 
 pub use cancel::CancelToken;
-pub use pool::{LONG, Lane, Threads, WORKERS, available_cores, join};
+pub use pool::{IMPORTS, LONG, Lane, Threads, WORKERS, available_cores, builder, join};

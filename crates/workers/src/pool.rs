@@ -1,4 +1,4 @@
-//! The worker threads of the process, in two lanes.
+//! The worker threads of the process, in three lanes.
 
 use std::{
     collections::VecDeque,
@@ -17,9 +17,11 @@ type Job = Box<dyn FnOnce() + Send>;
 /// How often an idle thread checks for a job before it sleeps. Waking it costs the spawning thread a system call.
 const LOOKS: usize = 32;
 
-/// Short work: scores, and logs piece by piece. One thread for each core, but at least two, so that a very long
-/// line of a log does not delay all scores.
-pub static WORKERS: Lane = Lane::new("kp-worker", || available_cores().max(2));
+/// Short work, such as scores. One thread for each core.
+pub static WORKERS: Lane = Lane::new("kp-worker", available_cores);
+
+/// Logs, piece by piece. A piece may end a line of 256 MiB, so scores never wait for it.
+pub static IMPORTS: Lane = Lane::new("kp-import", available_cores);
 
 /// Work that takes seconds, such as a calibration, on one thread.
 pub static LONG: Lane = Lane::new("kp-long", || 1);
@@ -66,7 +68,7 @@ impl Lane {
         let start = |index| {
             fault::error("thread")?;
             let name = format!("{}-{index}", self.name);
-            thread::Builder::new().name(name).spawn(|| self.run()).map(drop)
+            builder().name(name).spawn(|| self.run()).map(drop)
         };
         let started = self.started.get_or_try_init(|| {
             start(0)?;
@@ -138,6 +140,12 @@ impl Threads {
     }
 }
 
+/// Returns a builder of a thread with a stack of the usual size. That of `RUST_MIN_STACK` may be too small for our work,
+/// which would end the process.
+pub fn builder() -> thread::Builder {
+    thread::Builder::new().stack_size(2 << 20)
+}
+
 /// Runs both functions: concurrently, or one after the other if the system refuses to start a thread. Returns
 /// `Err` with the panic of `other` if it panicked.
 pub fn join<A: Send, B>(
@@ -145,7 +153,7 @@ pub fn join<A: Send, B>(
     here: impl FnOnce() -> B,
 ) -> (thread::Result<A>, B) {
     thread::scope(|scope| {
-        let spawned = thread::Builder::new().spawn_scoped(scope, &other);
+        let spawned = builder().spawn_scoped(scope, &other);
         let here = here();
         let refused = |_| catch_unwind(AssertUnwindSafe(&other));
         (spawned.map_or_else(refused, ScopedJoinHandle::join), here)

@@ -32,6 +32,7 @@ for (const [code, line, pattern] of [
 	[0, "--version", /^\d/],
 	[0, "help import", /Formats: .*, messages\./],
 	[0, "import two.jsonl --dry-run", /"traces":2/],
+	[0, "import messages.json --dry-run", /"traces":1/],
 	[0, "compare one.jsonl two.jsonl --embedder off", /"change":0/],
 	[0, "doctor", /"error":null/],
 	[0, "score messages.json --embedder off", /"successFrom":"assumed"/],
@@ -44,11 +45,14 @@ for (const [code, line, pattern] of [
 	[2, "score one.jsonl --from word", /Allowed choices/],
 	[2, "score one.jsonl --min-share 1", /needs --threshold/],
 	[2, "score one.jsonl --store redis://h", /postgres/],
+	[2, "score one.jsonl --store sqlite:x.db?namespace=", /expected namespace=NAME, found no name/],
+	[2, "calibrate rows.jsonl --labels /dev/zero", /cannot read .dev.zero: expected at most 64 MiB/],
+	[2, "score one.jsonl --memory /dev/null --embedder off", /expected a regular file/],
 	[2, "score one.jsonl --profiles missing.json", /missing\.json/],
 	[2, "score one.jsonl --profiles text.txt", /expected JSON/],
 	[2, "score one.jsonl --profiles profiles.json", /profiles/],
 	[2, "score one.jsonl --memory text.txt --embedder off", /text\.txt/],
-	[2, "score one.jsonl --emit-otel no/such/folder", /cannot write/],
+	[2, "score one.jsonl -o no/such/folder", /cannot write/],
 	[2, "score missing.jsonl", /no such file/],
 	[2, "score missing/*.jsonl", /no file matches/],
 	[2, "score nothing", /no \.json/],
@@ -120,6 +124,23 @@ test("kp-score compare ends with 3 after a change larger than --max-change", asy
 	const { stdout, stderr } = await assertEnds(3, args);
 	assert.match(stderr, /gate not met/);
 	assert.ok(JSON.parse(stdout).change < -0.1);
+});
+
+test("kp-score compare --max-change allows for rounding, and wants all runs on both sides", async () => {
+	const row = (n, score) => ({ id: `t:${n}`, score, dimensions: DIMENSIONS });
+	file("six.jsonl", linesOf([row(1, 0.6)]));
+	file("more.jsonl", linesOf([row(1, 0.61)]));
+	await assertEnds(0, ["compare", "six.jsonl", "more.jsonl", "--max-change", "0.01"]);
+	file("hundred.jsonl", linesOf(Array.from({ length: 100 }, (_, n) => row(n, 0.6))));
+	const { stderr } = await assertEnds(3, [
+		"compare",
+		"hundred.jsonl",
+		"six.jsonl",
+		"--max-change",
+		"0.01",
+	]);
+	assert.match(stderr, /gate not met: .*99 runs only on one/);
+	await assertEnds(0, ["compare", "hundred.jsonl", "six.jsonl"]);
 });
 
 test("kp-score says which file cannot be read", async (t) => {

@@ -4,16 +4,14 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
-import * as recorded from "../../../__test__/support/recorded.mjs";
 import { assertWithin } from "../../../__test__/support/scores.mjs";
+import { firstOf, written as traces } from "../../../__test__/support/trace-files.mjs";
 import { assertEnds, file, folder, kpScore, linesOf, parsed, rowsOf } from "./support.mjs";
 
 /** Tolerance of scores between processors. */
 const TOLERANCE = 1e-5;
 
-const skip = recorded.files.length === 0 && "no recorded traces";
-
-/** What golden files do not keep: recorded texts, paths, versions and times. */
+/** What golden files do not keep: texts, paths, versions and times. */
 const LEFT_OUT = /^(model|modelFingerprint|modelName|objective|source|timesMs|version)s?$/;
 
 const kept = (value) =>
@@ -38,69 +36,69 @@ function assertGolden(name, found) {
 	assertClose(kept(found), JSON.parse(readFileSync(path, "utf8")), name);
 }
 
-const SOFTWARE = fileURLToPath(new URL("software.jsonl", recorded.folder));
+const REPAIRS = fileURLToPath(new URL("repairs.jsonl", traces));
 
-/** How many airline runs are calibrated. */
+/** How many runs of the ticket desk are calibrated. */
 const LABELLED = 30;
 
-/** Scores the software runs, once for all tests. */
-const software = skip ? undefined : kpScore(["score", SOFTWARE]);
+/** Scores the repairs, once for all tests. */
+const repairs = kpScore(["score", REPAIRS]);
 
-const OF_AIRLINE = ["--target-share", "0.2", "--fit", "--labels", "labels.csv"];
+const OF_DESK = ["--target-share", "0.2", "--fit", "--labels", "labels.csv"];
 
-/** Calibrates airline runs, once for all tests. */
-async function calibrateAirline() {
+/** Calibrates runs of the ticket desk, once for all tests. */
+async function calibrateDesk() {
 	// One after another, because each uses all cores.
-	await software;
-	const { traces: runs } = recorded.firstOf("airline.jsonl", LABELLED);
-	file("airline.jsonl", linesOf(runs));
+	await repairs;
+	const { traces: runs } = firstOf("support.jsonl", LABELLED);
+	file("support.jsonl", linesOf(runs));
 	const lines = runs.map(({ id, metadata }) => `${id},${Number(metadata.success)}\n`);
 	file("labels.csv", `id,label\n${lines.join("")}`);
 	const files = ["--rows", "rows.jsonl", "--html", "report.html"];
-	return kpScore(["calibrate", "airline.jsonl", ...files, ...OF_AIRLINE]);
+	return kpScore(["calibrate", "support.jsonl", ...files, ...OF_DESK]);
 }
-const airline = skip ? undefined : calibrateAirline();
+const desk = calibrateDesk();
 
-const written = (name) => readFileSync(join(folder, name), "utf8");
+const output = (name) => readFileSync(join(folder, name), "utf8");
 
-/** Compares rows with the scores that the SDK gives to the first runs of a file. */
+/** Compares rows with the scores that the oracle gives to the first runs of a file. */
 function assertScores(name, rows) {
-	const { golden } = recorded.firstOf(name, rows.length);
+	const { golden } = firstOf(name, rows.length);
 	const [ids, expectedIds] = [rows, golden].map((all) => all.map(({ id }) => id));
 	assert.deepEqual(ids, expectedIds);
 	const [scores, expected] = [rows, golden].map((all) => all.map(({ score }) => score));
 	assertWithin(TOLERANCE, scores, expected, (index) => ids[index]);
 }
 
-test("kp-score score gives the scores of the SDK and of a Scorer", { skip }, async () => {
-	const rows = parsed((await software).stdout);
-	assertScores("software.jsonl", rows);
+test("kp-score score gives the scores of the oracle and of a Scorer", async () => {
+	const rows = parsed((await repairs).stdout);
+	assertScores("repairs.jsonl", rows);
 	assertGolden("score", rows);
 	const scorer = new Scorer();
-	for (const [index, trace] of recorded.firstOf("software.jsonl", 3).traces.entries())
+	for (const [index, trace] of firstOf("repairs.jsonl", 3).traces.entries())
 		assert.equal(rows[index].score, await scorer.evaluateValue(trace));
 });
 
-test("kp-score calibrate gives the scores of the SDK", { skip }, async () => {
-	assert.equal((await airline).code, 0);
-	const rows = parsed(written("rows.jsonl"));
+test("kp-score calibrate gives the scores of the oracle", async () => {
+	assert.equal((await desk).code, 0);
+	const rows = parsed(output("rows.jsonl"));
 	assert.equal(rows.length, LABELLED);
-	assertScores("airline.jsonl", rows);
+	assertScores("support.jsonl", rows);
 });
 
-test("kp-score explains with the traces before", { skip }, async () => {
-	const id = "kp:trace:swe-57a755ffe8db";
+test("kp-score explains with the traces before", async () => {
+	const id = "kp:trace:repair-7";
 	// In a process of its own, whose memo has no texts.
-	const { stdout } = await kpScore(["explain", SOFTWARE, "--id", id], {});
+	const { stdout } = await kpScore(["explain", REPAIRS, "--id", id], {});
 	const [found] = parsed(stdout);
 	assert.equal(found.id, id);
-	assert.equal(found.report.novelty.nearest, "kp:trace:swe-229858627f8a");
+	assert.equal(found.report.novelty.nearest, "kp:trace:repair-6");
 	assertGolden("explain", found);
 });
 
-test("kp-score compares two precisions", { skip }, async () => {
-	const { stdout: input } = await software;
-	const pairs = await rowsOf(["compare", "-", SOFTWARE, "--precision", "fast"], { input });
+test("kp-score compares two precisions", async () => {
+	const { stdout: input } = await repairs;
+	const pairs = await rowsOf(["compare", "-", REPAIRS, "--precision", "fast"], { input });
 	const changes = pairs.map(({ change }) => Math.abs(change));
 	assert.equal(changes.length, 9);
 	const sorted = changes.toSorted((a, b) => b - a);
@@ -108,16 +106,16 @@ test("kp-score compares two precisions", { skip }, async () => {
 	assert.ok(changes[0] > 0 && changes[0] < 0.006, String(changes[0]));
 });
 
-test("kp-score compare shows what other weights change", { skip }, async () => {
+test("kp-score compare shows what other weights change", async () => {
 	const even = { complexity: 0.25, novelty: 0.25, toolDiversity: 0.25, outcomeConfidence: 0.25 };
 	const profiles = file("even.json", JSON.stringify({ code: even }));
-	const { stdout: input } = await software;
-	const args = ["compare", "-", SOFTWARE, "--profiles", profiles];
+	const { stdout: input } = await repairs;
+	const args = ["compare", "-", REPAIRS, "--profiles", profiles];
 	assertGolden("compare", await rowsOf(args, { input }));
 });
 
-test("kp-score calibrate warns of labels that are success", { skip }, async () => {
-	const { code, stdout, stderr } = await airline;
+test("kp-score calibrate warns of labels that are success", async () => {
+	const { code, stdout, stderr } = await desk;
 	assert.equal(code, 0, stderr);
 	assert.match(stderr, /warning: the labels equal success in 100\.0 %/);
 	const [found] = parsed(stdout);
@@ -136,14 +134,14 @@ test("kp-score calibrate warns of labels that are success", { skip }, async () =
 	});
 });
 
-test("kp-score calibrate finds the same in logs and in rows", { skip }, async () => {
-	const { stdout } = await airline;
-	const ofRows = await assertEnds(0, ["calibrate", "rows.jsonl", ...OF_AIRLINE]);
+test("kp-score calibrate finds the same in logs and in rows", async () => {
+	const { stdout } = await desk;
+	const ofRows = await assertEnds(0, ["calibrate", "rows.jsonl", ...OF_DESK]);
 	assert.equal(ofRows.stdout, stdout);
-	const [first] = parsed(written("rows.jsonl"));
-	assert.deepEqual(first.source, { name: "airline.jsonl", line: 1 });
-	const report = written("report.html");
+	const [first] = parsed(output("rows.jsonl"));
+	assert.deepEqual(first.source, { name: "support.jsonl", line: 1 });
+	const report = output("report.html");
 	assert.match(report, /^<!doctype html>/);
-	assert.match(report, /kp-score calibrate airline\.jsonl --rows/);
-	assert.match(report, /kp:trace:tau-airline-/);
+	assert.match(report, /kp-score calibrate support\.jsonl --rows/);
+	assert.match(report, /kp:trace:desk-/);
 });

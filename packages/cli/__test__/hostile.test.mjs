@@ -77,7 +77,6 @@ const COMMANDS = [
 	["score", "good.jsonl", "--profiles", at("text")],
 	["score", "good.jsonl", "--memory", at("text")],
 	["score", "good.jsonl", "--memory", HTTPS],
-	["score", "good.jsonl", "--emit-otel", HTTPS],
 	["score", "good.jsonl", `--${EVIL}`, POSTGRES],
 	[EVIL, POSTGRES],
 	...STORES.map((url) => ["score", "good.jsonl", "--store", url]),

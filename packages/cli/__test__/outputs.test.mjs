@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+	chmodSync,
+	lstatSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	statSync,
+	symlinkSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -16,7 +25,7 @@ import {
 	traceOf,
 } from "./support.mjs";
 
-const { Output, openFile } = createRequire(import.meta.url)("../lib/output.js");
+const { Output } = createRequire(import.meta.url)("../lib/output.js");
 
 file("runs.jsonl", linesOf([1, 2, 3].map((n) => traceOf(n))));
 
@@ -31,23 +40,40 @@ test("kp-score does not follow links beside its output file", async () => {
 	assert.equal(parsed(readFileSync(join(folder, "out.jsonl"), "utf8")).length, 3);
 });
 
-test("kp-score replaces a link to a file, and leaves the file as it is", async () => {
-	const victim = file("linked.txt", "precious");
+test("kp-score writes the target of a link", async () => {
+	const target = file("linked.txt", "old");
 	symlinkSync("linked.txt", join(folder, "link.jsonl"));
 	await assertEnds(0, ["import", "runs.jsonl", "-o", "link.jsonl"]);
-	assert.equal(readFileSync(victim, "utf8"), "precious");
-	assert.equal(parsed(readFileSync(join(folder, "link.jsonl"), "utf8")).length, 3);
+	assert.equal(parsed(readFileSync(target, "utf8")).length, 3);
+	assert.ok(lstatSync(join(folder, "link.jsonl")).isSymbolicLink());
 });
 
-test("openFile separates two writers of one file in one process", async () => {
-	const path = join(folder, "shared.txt");
-	const [a, b] = [await openFile(path), await openFile(path)];
-	await Promise.all([a.write("first\n"), b.write("second\n")]);
-	await a.write("first\n");
-	await a.commit();
-	assert.equal(readFileSync(path, "utf8"), "first\nfirst\n");
-	await b.commit();
-	assert.equal(readFileSync(path, "utf8"), "second\n");
+test("kp-score refuses two outputs with one name, links included", async () => {
+	file("same", "precious");
+	symlinkSync("same", join(folder, "other"));
+	for (const args of [
+		["score", "runs.jsonl", ...OFF, "-o", "same", "--memory", "other"],
+		["calibrate", "runs.jsonl", ...OFF, "--rows", "same", "--html", "./same"],
+	]) {
+		const { stderr } = await assertEnds(2, args);
+		assert.match(stderr, /error: two outputs are the same file: (\.\/same|other)/);
+	}
+	assert.equal(readFileSync(join(folder, "same"), "utf8"), "precious");
+});
+
+test("kp-score writes to a file that is mounted, and so cannot be replaced", async (t) => {
+	const [source, mounted] = ["source", "mounted"].map((name) => file(name, "old"));
+	if (spawnSync("mount", ["--bind", source, mounted]).status !== 0) return t.skip("cannot mount");
+	t.after(() => spawnSync("umount", [mounted]));
+	await assertEnds(0, ["import", "runs.jsonl", "-o", "mounted"]);
+	assert.equal(parsed(readFileSync(source, "utf8")).length, 3);
+});
+
+test("kp-score keeps the permissions of the files that it writes", async (t) => {
+	if (process.platform === "win32") return t.skip("no permissions");
+	chmodSync(file("private.jsonl", "old"), 0o600);
+	await assertEnds(0, ["import", "runs.jsonl", "-o", "private.jsonl"]);
+	assert.equal(statSync(join(folder, "private.jsonl")).mode & 0o777, 0o600);
 });
 
 test("kp-score leaves nothing beside the files that it writes", async () => {
@@ -58,16 +84,19 @@ test("kp-score leaves nothing beside the files that it writes", async () => {
 	await kpScore(["score", "runs.jsonl", ...OFF, "--memory", to("memory.kpcache")]);
 	await kpScore(["calibrate", "runs.jsonl", "--rows", to("r"), "--html", to("h")]);
 	// These fail after their files were opened.
-	await kpScore(["score", "victim.txt", ...OFF, "--emit-otel", to("e"), "--memory", to("m")]);
+	await kpScore(["score", "victim.txt", ...OFF, "-o", to("e"), "--memory", to("m")]);
 	await kpScore(["calibrate", "victim.txt", "--rows", to("w"), "--html", to("x"), "-o", to("y")]);
 	await kpScore(["compare", "victim.txt", "victim.txt", "-o", to("z")]);
 	assert.deepEqual(readdirSync(place).sort(), ["h", "memory.kpcache", "r", "traces.jsonl"]);
 });
 
 test("kp-score writes to a device", async () => {
-	const { stdout, stderr } = await shell("kp-score import runs.jsonl -o /dev/stdout | cat");
-	assert.match(stderr, /written to/);
+	const { stdout } = await shell("kp-score import runs.jsonl -o /dev/stdout | cat");
 	assert.equal(parsed(stdout).length, 3);
+	symlinkSync("/proc/self/fd/1", join(folder, "descriptor"));
+	await shell("kp-score import runs.jsonl -o descriptor > redirected.jsonl");
+	await shell("kp-score import runs.jsonl -o /dev/stdout >> redirected.jsonl");
+	assert.equal(parsed(readFileSync(join(folder, "redirected.jsonl"), "utf8")).length, 6);
 });
 
 for (const [command, ...args] of [

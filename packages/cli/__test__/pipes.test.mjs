@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
@@ -64,7 +64,7 @@ test("kp-score leaves no half file on a full disk", async (t) => {
 	try {
 		for (const rest of [
 			["import", "many.jsonl", "-o", join(mount, "out")],
-			["score", "many.jsonl", "--embedder", "off", "--emit-otel", join(mount, "out")],
+			["score", "many.jsonl", "--embedder", "off", "-o", join(mount, "out")],
 		]) {
 			const { stderr } = await assertEnds(1, rest);
 			assert.match(stderr, /ENOSPC/);
@@ -136,28 +136,11 @@ test("kp-score writes whole lines whenever Ctrl-C comes", async () => {
 
 test("kp-score --memory continues from the last run", async () => {
 	const memory = join(folder, "novelty.kpcache");
-	const first = file("first.jsonl", linesOf([traceOf(1)]));
-	const args = ["score", first, "--memory", memory];
-	const [before] = await rowsOf(args);
-	const [after] = await rowsOf(args);
+	file("first.jsonl", linesOf([traceOf(1)]));
+	file("second.jsonl", linesOf([{ ...traceOf(1), id: "t:other" }]));
+	const [before] = await rowsOf(["score", "first.jsonl", "--memory", memory]);
+	const [after] = await rowsOf(["score", "second.jsonl", "--memory", memory]);
 	assert.equal(before.noveltySource, "empty-cache");
 	assert.equal(after.nearest, "t:1");
 	assert.ok(after.score < before.score);
-});
-
-test("kp-score --emit-otel writes an OTLP line for each trace", async () => {
-	const events = join(folder, "events.jsonl");
-	const args = ["score", "-", "--embedder", "off", "--emit-otel", events];
-	const input = linesOf(many.slice(0, 3));
-	const scores = (await rowsOf(args, { input })).map(({ score }) => score);
-	const records = parsed(readFileSync(events, "utf8")).map(
-		({ resourceLogs }) => resourceLogs[0].scopeLogs[0].logRecords[0],
-	);
-	assert.equal(records.length, scores.length);
-	for (const [index, { eventName, attributes }] of records.entries()) {
-		assert.equal(eventName, "gen_ai.evaluation.result");
-		assert.equal(attributes[0].key, "gen_ai.evaluation.name");
-		const score = attributes.find(({ key }) => key === "gen_ai.evaluation.score.value");
-		assert.equal(score.value.doubleValue, scores[index]);
-	}
 });

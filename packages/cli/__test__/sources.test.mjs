@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, readFileSync, symlinkSync, utimesSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -34,7 +34,7 @@ for (const [name, traces] of [
 	file(`sessions/${name}`, linesOf(traces));
 const IN_ORDER = ["t:5", "t:6", "t:3", "t:4", "t:1", "t:2", "t:7"];
 
-test("kp-score takes sources in the order of their first trace with every command", async () => {
+test("kp-score takes sources in the order of their times with every command", async () => {
 	assert.deepEqual(await idsOf(["score", "sessions", ...OFF]), IN_ORDER);
 	assert.deepEqual(await idsOf(["score", "sessions/**/*.jsonl", ...OFF]), IN_ORDER);
 	assert.deepEqual(await idsOf(["explain", "sessions", ...OFF]), IN_ORDER);
@@ -56,13 +56,6 @@ test("kp-score reads standard input after the files", async () => {
 	const found = rows.map(({ id, source: { name, line } }) => `${id} of ${name}:${line}`);
 	const of = ["t:1 of sessions/a.jsonl:1", "t:2 of sessions/a.jsonl:2", "t:8 of stdin:1"];
 	assert.deepEqual(found, of);
-});
-
-test("kp-score finds an error in the first run of any source before it scores", async () => {
-	file("broken.jsonl", '{"no json\n');
-	const { stdout, stderr } = await assertEnds(2, ["score", "sessions", "broken.jsonl", ...OFF]);
-	assert.match(stderr, /broken\.jsonl:/);
-	assert.equal(stdout, "");
 });
 
 test("kp-score shows sources as they were typed", async () => {
@@ -198,4 +191,50 @@ test("kp-score explain writes errors before its source ends", async () => {
 	}
 	assert.match(written, /"report":.*\n.*INVALID_JSON/);
 	child.kill();
+});
+
+test("kp-score takes the time of a source from the beginning of its file, or from its last change", async () => {
+	const message = (n) => ({ role: "user", content: `Task ${n}, "at": "1999-01-01T00:00:00Z"` });
+	const chat = (n, key, time) =>
+		JSON.stringify({ [key]: time, messages: [message(n), { role: "assistant", content: "Done" }] });
+	for (const [name, text] of [
+		["a", chat(1, "timestamp", "2026-03-01T00:00:00Z")],
+		["b", chat(2, "created", 1_767_225_600)],
+		["c", chat(3, "start_time", 1_769_904_000_000)],
+		["d", chat(4, "startTimeUnixNano", "1770904000000000000")],
+		["e", chat(5, "title", "no time")],
+	])
+		file(`timed/${name}.json`, text);
+	utimesSync(join(folder, "timed/e.json"), 0, new Date("2026-02-20T00:00:00Z"));
+	const rows = await rowsOf(["score", "timed", ...OFF]);
+	const order = rows.map(({ source }) => source.name.slice("timed/".length, -".json".length));
+	assert.deepEqual(order, ["b", "c", "d", "e", "a"]);
+});
+
+test("kp-score takes a log that is in a folder twice, compressed and not, once", async () => {
+	const text = linesOf([at(1, "03T10:00")]);
+	file("twins/run.jsonl", text);
+	file("twins/run.jsonl.gz", gzipSync(text));
+	assert.deepEqual(await idsOf(["score", "twins", ...OFF]), ["t:1"]);
+});
+
+test("kp-score passes over folders and files that it cannot read, and counts them", async (t) => {
+	if (process.getuid?.() === 0 || process.platform === "win32") return t.skip("all can be read");
+	file("partly/locked/run.jsonl", linesOf([at(1, "03T10:00")]));
+	file("partly/run.jsonl", linesOf([at(2, "03T10:00")]));
+	chmodSync(join(folder, "partly/locked"), 0);
+	t.after(() => chmodSync(join(folder, "partly/locked"), 0o700));
+	const { stdout, stderr } = await assertEnds(0, ["score", "partly", ...OFF]);
+	assert.deepEqual(
+		parsed(stdout).map(({ id }) => id),
+		["t:2"],
+	);
+	assert.match(stderr, /warning: cannot read 1 folder, such as partly\/locked/);
+});
+
+test("kp-score compare and calibrate read compressed rows", async () => {
+	const { stdout } = await assertEnds(0, ["score", "sessions", ...OFF]);
+	file("rows.jsonl.gz", gzipSync(stdout));
+	const changes = await rowsOf(["compare", "rows.jsonl.gz", "sessions", ...OFF]);
+	assert.equal(changes.length, IN_ORDER.length);
 });

@@ -10,6 +10,7 @@ import { assertEnds, endOf, file, folder, linesOf, parsed, rowsOf, traceOf } fro
 const require = createRequire(import.meta.url);
 const { DatabaseSync } = require("@photostructure/sqlite");
 const { fileOf } = require("../lib/session.js");
+const { masked } = require("../lib/terminal.js");
 
 const PASSWORD = "s3cret";
 
@@ -45,6 +46,38 @@ for (const [name, url, message = /./] of [
 		assert.ok(!(stdout + stderr).includes(PASSWORD), stderr);
 	});
 
+test("kp-score takes the parameters of libpq that pg takes", async () => {
+	const parameters = "sslmode=disable&channel_binding=require&connect_timeout=5&lock_timeout=9";
+	const url = `postgres://user@127.0.0.1:1/db?${parameters}`;
+	const { stderr } = await assertEnds(4, ["score", "one.jsonl", "--store", url]);
+	assert.match(stderr, /ECONNREFUSED/);
+});
+
+for (const secret of [
+	`postgres://host/db?pwd=${PASSWORD}`,
+	`postgres://host/db?unknown=${PASSWORD}`,
+	`postgres://host/db#password=${PASSWORD}`,
+	`host=h password=${PASSWORD} user=u`,
+	`host=h password='${PASSWORD} ${PASSWORD}'`,
+	`postgres:user:${PASSWORD}@host/db`,
+	`postgre//user:${PASSWORD}@host/db`,
+	`postgres://user:a\n${PASSWORD}@host/db`,
+])
+	test(`masked shows no secret in ${JSON.stringify(secret.replaceAll(PASSWORD, "…"))}`, () => {
+		for (const text of [secret, `cannot read ${secret}: no such file`, `${secret} and ${secret}`])
+			assert.ok(!masked(text).includes(PASSWORD), masked(text));
+	});
+
+test("masked keeps what is harmless, and takes time in proportion to the length", () => {
+	for (const text of [
+		"postgres://***@host:5432/db?namespace=x&sslmode=require",
+		"C:\\logs\\run.jsonl:2: expected a row",
+		"npm install @knowledgepulse/scoring-stores pg",
+	])
+		assert.equal(masked(text), text);
+	for (const part of ["ab://x", "a:b@", "x='", "a=b&", "?"]) masked(part.repeat(1_000_000));
+});
+
 test("kp-score masks user information in misplaced arguments", async () => {
 	const url = `postgres://user:my\u2028${PASSWORD}@x@host/db`;
 	for (const args of [[url], ["score", url], ["score", "one.jsonl", `--stroe=${url}`]]) {
@@ -73,13 +106,12 @@ test("kp-score continues from a snapshot of its store", async () => {
 	const options = ["--store", "sqlite:resumed.db?create=1", "--memory", "resumed.kpcache"];
 	const scored = async (command) => (await rowsOf([command, "one.jsonl", ...options]))[0];
 	assert.equal((await scored("score")).similarity, null);
-	const again = await scored("score");
-	assert.ok(again.similarity > 0.999);
-	assert.equal(entriesOf("resumed.db"), 2);
-	// It reads a copy.
+	assert.equal(await scored("score"), undefined);
+	assert.equal(entriesOf("resumed.db"), 1);
+	// It reads a copy, and explains the score that the run has got.
 	const { report } = await scored("explain");
-	assert.equal(report.novelty.maxSimilarity, again.similarity);
-	assert.equal(entriesOf("resumed.db"), 2);
+	assert.equal(report.novelty.source, "empty-cache");
+	assert.equal(entriesOf("resumed.db"), 1);
 });
 
 test("kp-score creates no database unless the URL has create=1", async () => {
@@ -138,7 +170,7 @@ test("kp-score explain finds what score finds with a store of many entries", asy
 	const store = ["--store", "sqlite:same.db?create=1", "--precision", "fast"];
 	await assertEnds(0, ["score", "many.jsonl", ...store]);
 	const explained = await rowsOf(["explain", "second.jsonl", ...store]);
-	const scored = await rowsOf(["score", "second.jsonl", ...store]);
+	const scored = await rowsOf(["score", "second.jsonl", "--again", ...store]);
 	const found = explained.map(({ report }) => [report.score, report.novelty.nearest]);
 	const expected = scored.map(({ score, nearest }) => [score, nearest]);
 	assert.deepEqual(found, expected);
@@ -160,11 +192,12 @@ test("kp-score explain compares with a copy of its store, which may be empty", a
 			["cache", "t:1", null],
 		],
 	);
-	await assertEnds(0, ["score", "one.jsonl", ...store]);
-	assert.deepEqual((await found())[0], ["cache", "t:1", null]);
+	file("other.jsonl", linesOf([{ ...traceOf(1), id: "t:other" }]));
+	await assertEnds(0, ["score", "other.jsonl", ...store]);
+	assert.deepEqual((await found())[0], ["cache", "t:other", null]);
 });
 
-test("kp-score finds the package of the stores in the working directory, and else names what to install", async () => {
+test("kp-score loads the package of the stores from beside itself, never from the working directory", async () => {
 	const modules = join(folder, "elsewhere", "node_modules");
 	const own = join(modules, "@knowledgepulse", "scoring-cli");
 	for (const part of ["bin", "lib", "package.json"])
@@ -179,7 +212,11 @@ test("kp-score finds the package of the stores in the working directory, and els
 	for (const name of ["@knowledgepulse/scoring", "commander", "csv-parse", "tinyglobby"])
 		install(name, modules);
 	const project = join(folder, "project");
-	mkdirSync(project);
+	file(
+		"project/node_modules/@knowledgepulse/scoring-stores/sqlite.js",
+		'require("node:fs").writeFileSync("planted", "")',
+	);
+	file("project/node_modules/@knowledgepulse/scoring-stores/package.json", "{}");
 	const run = () => {
 		const args = ["score", join(folder, "one.jsonl"), "--store", "sqlite:s.db?create=1"];
 		const script = join(own, "bin", "kp-score.js");
@@ -189,10 +226,11 @@ test("kp-score finds the package of the stores in the working directory, and els
 	assert.equal(without.code, 2);
 	assert.match(
 		without.stderr,
-		/npm install @knowledgepulse\/scoring-stores @photostructure\/sqlite\n$/,
+		/beside kp-score: npm install @knowledgepulse\/scoring-stores @photostructure\/sqlite,/,
 	);
-	install("@knowledgepulse/scoring-stores", join(project, "node_modules"));
+	install("@knowledgepulse/scoring-stores", modules);
 	const { code, stdout, stderr } = await run();
 	assert.equal(code, 0, stderr);
 	assert.equal(parsed(stdout)[0].id, "t:1");
+	assert.ok(!existsSync(join(project, "planted")));
 });

@@ -13,11 +13,11 @@ function inputOf({ name, path, bytes }) {
 
 const ASSUMED = { true: true, false: false, skip: "skip" };
 
-/** The options of an import. By default errors are allowed in files of a folder, but not in named files. */
+/** The options of an import. With a folder, errors are items, because some of its files may be no logs. */
 const importOptions = (sources, { from, assumeSuccess, domain, errors }) => ({
 	assumeSuccess: ASSUMED[assumeSuccess],
 	domain,
-	errors: errors ?? (sources.some(({ isFound }) => isFound) ? "collect" : "reject"),
+	errors: sources.some(({ isFound }) => isFound) ? "collect" : (errors ?? "reject"),
 	format: from,
 });
 
@@ -49,11 +49,11 @@ function callWithAll(call, { sources, options, signal }) {
 /**
  * Yields the rows of all traces in order, or `{ error }` with `errors: "collect"`; see `evaluateLogs`. Without
  * `--group`, sessions of Claude Code are grouped by project. After an abort, nothing more is read, and unscored
- * traces do not enter the memory.
+ * traces do not enter the memory. `known` is for runs that the memory has.
  */
-function evaluate(scorer, { sources, options, signal }) {
+function evaluate(scorer, { sources, options, signal }, known) {
 	const { group } = options;
-	const settings = { ...importOptions(sources, options), group };
+	const settings = { ...importOptions(sources, options), group, known };
 	const evaluation = scorer.evaluateLogs(sources.map(inputOf), settings);
 	onAbort(signal, () => evaluation.return().catch(() => {}));
 

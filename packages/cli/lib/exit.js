@@ -1,4 +1,6 @@
 /** The end of a command: what is closed then, and exit codes, also of errors. */
+const { constants } = require("node:os");
+const { setTimeout: sleep } = require("node:timers/promises");
 
 const Exit = Object.freeze({
 	OK: 0,
@@ -10,12 +12,23 @@ const Exit = Object.freeze({
 	GATE: 3,
 	/** The model, its library, the addon or the store is unavailable. */
 	UNAVAILABLE: 4,
-	/** To be added to the number of a signal: 130 after Ctrl-C. */
-	SIGNAL: 128,
 });
+
+/** How long an interrupted command waits for what it cannot abort. */
+const GRACE_MS = 1000;
 
 /** Invalid arguments or input, with a message for the user. */
 class InputError extends Error {}
+
+/** The reason of an aborted command: the user has sent a signal, such as Ctrl-C. */
+class Interrupted extends Error {
+	constructor(signal) {
+		super("interrupted");
+		this.signal = signal;
+		/** 130 after Ctrl-C. */
+		this.exitCode = 128 + constants.signals[signal];
+	}
+}
 
 /** Exit codes of the engine's errors. With any other code, the input is at fault. */
 const OF_ENGINE = {
@@ -31,13 +44,26 @@ const OF_ENGINE = {
 /** System calls that read; all others write. */
 const READING = new Set(["access", "lstat", "open", "read", "scandir", "stat"]);
 
-const REASONS = { ENOENT: "there is no such file or folder", EACCES: "permission denied" };
+const REASONS = {
+	ENOENT: "there is no such file or folder",
+	EACCES: "permission denied, for it or its folder",
+	EPERM: "the system does not permit it",
+	EROFS: "the file system is read-only",
+	ENOSPC: "the disk is full (ENOSPC)",
+	EMFILE: "too many files are open; ulimit -n raises the limit",
+	ELOOP: "its links lead back to themselves",
+	ENOTDIR: "a part of the path is a file, not a folder",
+};
+
+/** The cause of an error of the system in words. */
+const reasonOf = ({ code, message }) => REASONS[code] ?? message;
 
 /** The error for a file that cannot be read or written. */
-const cannot = (action, path, { code, message }) =>
-	new InputError(`cannot ${action} ${path}: ${REASONS[code] ?? message}`);
+const cannot = (action, path, error) =>
+	new InputError(`cannot ${action} ${path}: ${reasonOf(error)}`);
 
 function exitCodeOf(error) {
+	if (error instanceof Interrupted) return error.exitCode;
 	if (error instanceof InputError) return Exit.INPUT;
 	if (error.code in OF_ENGINE) return OF_ENGINE[error.code];
 	if (error.name === "ScoringError" || "source" in error) return Exit.INPUT;
@@ -49,6 +75,24 @@ const endings = [];
 
 const atEnd = (ending) => endings.unshift(ending);
 
-const end = () => Promise.all(endings.splice(0).map((ending) => ending()));
+/** Ends a command. One that was interrupted by a signal does not wait for what never ends, such as a silent server. */
+async function end(signal) {
+	const ended = Promise.all(endings.splice(0).map((ending) => ending()));
+	if (signal === undefined) return ended;
+	await Promise.race([ended.catch(() => {}), sleep(GRACE_MS, undefined, { ref: false })]);
+	const kill = () =>
+		process.platform === "win32" ? process.exit() : process.kill(process.pid, signal);
+	setTimeout(kill, GRACE_MS).unref();
+}
 
-module.exports = { Exit, InputError, atEnd, cannot, end, exitCodeOf };
+module.exports = {
+	Exit,
+	GRACE_MS,
+	InputError,
+	Interrupted,
+	atEnd,
+	cannot,
+	end,
+	exitCodeOf,
+	reasonOf,
+};

@@ -1,7 +1,7 @@
 /** Runs a command line: defines the commands, and turns errors into messages and exit codes. */
 const { Command, CommanderError } = require("commander");
 const { version } = require("../package.json");
-const { Exit, end, exitCodeOf } = require("./exit.js");
+const { Exit, Interrupted, cannot, end, exitCodeOf } = require("./exit.js");
 const { COMMANDS, OPTIONS } = require("./options.js");
 const { showPlaces } = require("./places.js");
 const { hint, say, style, warn } = require("./terminal.js");
@@ -9,8 +9,8 @@ const { hint, say, style, warn } = require("./terminal.js");
 const HELP = `
 Data goes to standard output: a table on a terminal, one JSON object a line with --json or when piped.
 All else goes to standard error. Sources are files, folders, patterns in quotes, and - for standard input.
-They are taken in the order of the time of their first run; those without a time, and streams, come last. Runs
-of one source stay in their order.
+They are taken in the order of the first time in the beginning of each file, or else of its last change; streams
+come last. Runs of one source stay in their order.
 
 Exit codes:
   0    done
@@ -18,7 +18,7 @@ Exit codes:
   2    wrong arguments, or input that cannot be used
   3    a gate that was asked for is not met, such as --min-share
   4    the embedder or the store is unavailable; kp-score doctor shows why
-  130  interrupted; what was scored until then is kept
+  130  interrupted; what was written until then is in FILE.partial, beside the FILE of -o, which stays as it was
 
 Examples:
   $ kp-score                             # shows which logs of agents are on this machine
@@ -44,11 +44,14 @@ function programOf() {
 		command.addHelpText("after", () => `${defined.more ?? ""}\nExamples:\n${lines.join("\n")}`);
 		command.action(async (...given) => {
 			const run = require(`./commands/${name}.js`);
+			let signal;
 			try {
 				process.exitCode = await run(given.slice(0, -2), given.at(-2));
-			} finally {
-				await end();
+			} catch (error) {
+				({ signal } = error);
+				process.exitCode = report(error);
 			}
+			await end(signal);
 		});
 	}
 	return program;
@@ -57,8 +60,12 @@ function programOf() {
 /** Shows an error on standard error. Returns the exit code. */
 function report(error) {
 	const code = exitCodeOf(error);
-	const isBug = code === Exit.UNEXPECTED && error.syscall === undefined && !error.cause;
-	const text = isBug ? (error.stack ?? String(error)) : error.message;
+	if (error instanceof Interrupted) {
+		say(error.message);
+		return code;
+	}
+	const { path, syscall, message } = error;
+	const text = syscall && path ? cannot("use", path, error).message : message;
 	say(`${style("red", "error:")} ${text}`);
 	hint(error.code);
 	return code;

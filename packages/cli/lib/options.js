@@ -32,7 +32,8 @@ const TABLE = {
 	"--top <n>": ["only the runs with the highest scores, the highest first", positive],
 	"--decide":
 		"only decide: score a run only where that is needed, and compare with accepted runs only",
-	"--emit-otel <file>": "write gen_ai.evaluation.result log records, OTLP as JSON lines",
+	"--again":
+		"score runs that the memory or store has, as they were scored then, and do not add them again (default: leave them out)",
 	"--id <id>": ["id of a trace, or its beginning; may be repeated (default: all)", all],
 	"--dry-run": "show what is in the logs, and write nothing",
 	"--max-change <score>": ["exit code 3 if a score changed by more", share],
@@ -100,14 +101,14 @@ function optionOf(flags) {
 /** Every option by its name in JavaScript. */
 const OPTIONS = { assumeSuccessOrTrue: optionOf("--assume-success <value>").default("true") };
 for (const option of Object.keys(TABLE).map(optionOf)) OPTIONS[option.attributeName()] = option;
-OPTIONS.decide.conflicts(["emitOtel", "group", "top"]);
+OPTIONS.decide.conflicts(["again", "group", "top"]);
 OPTIONS.dryRun.conflicts("output");
 OPTIONS.targetShare.conflicts(["targetPrecision", "threshold"]);
 OPTIONS.targetPrecision.conflicts("threshold");
 
 const CALIBRATING = `targetShare targetPrecision threshold labels fit html rows first level
 	replicates seed`.split(/\s+/);
-const GATING = ["threshold", "minShare", "top", "decide"];
+const GATING = ["threshold", "minShare", "top", "decide", "again"];
 const READING = ["from", "assumeSuccess", "domain", "errors"];
 const SHOWING = ["from", "assumeSuccessOrTrue", "domain", "errors"];
 const SCORING = "embedder precision model pooling longText memory profiles store".split(" ");
@@ -129,8 +130,8 @@ const SCORING_EXAMPLES = [
 /** Every command by its name; `more` is text between the options and the examples. By default it takes sources. */
 const COMMANDS = {
 	score: {
-		help: "Scores the runs in logs, in the order of the time of the first run of each source.",
-		options: [...GATING, ...SHOWING, ...SCORING, "group", "emitOtel", ...WRITING],
+		help: "Scores the runs in logs, in the order of the times of their sources.",
+		options: [...GATING, ...SHOWING, ...SCORING, "group", ...WRITING],
 		examples: [
 			"runs.jsonl",
 			"runs.jsonl --json | jq .score",
@@ -141,7 +142,7 @@ const COMMANDS = {
 			...READING_EXAMPLES,
 			...SCORING_EXAMPLES,
 			"runs.jsonl --group /metadata/task_id",
-			"runs.jsonl --emit-otel evaluations.jsonl",
+			"sessions --memory novelty.kpcache --again",
 		],
 	},
 	explain: {

@@ -1,36 +1,38 @@
 /** The outputs for data: standard output, and files. */
 const { once } = require("node:events");
-const { open, stat } = require("node:fs/promises");
+const { constants, fstatSync, openSync } = require("node:fs");
+const { stat } = require("node:fs/promises");
+const { Socket } = require("node:net");
+const { setTimeout: sleep } = require("node:timers/promises");
 const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
-const { atEnd, cannot } = require("./exit.js");
+const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
+const { GRACE_MS, InputError, atEnd, cannot, reasonOf } = require("./exit.js");
 const { shown } = require("./terminal.js");
 
 /** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
 const CLOSED = ["EOF", "EPIPE"];
 
 function fail(what, cause) {
-	throw new Error(`cannot write ${what}: ${cause.message}`, { cause });
+	throw new Error(`cannot write ${what}: ${reasonOf(cause)}`, { cause });
 }
 
-/** Standard output. A reader that has closed the pipe, as `head` does, is not an error. */
+/** A stream: standard output or a named pipe. A reader that has closed it, as `head` does, is not an error. */
 class Output {
 	#stream;
+	#signal;
 	#error;
+	#name;
 
-	constructor(stream = process.stdout, { json = false } = {}) {
+	constructor(stream = process.stdout, { json = false, signal, name = "to standard output" } = {}) {
 		this.#stream = stream;
+		this.#signal = signal;
+		this.#name = name;
 		this.isTerminal = stream.isTTY === true;
 		/** Whether tables are written, for people. */
 		this.isText = this.isTerminal && !json;
 		stream.on("error", (error) => {
 			this.#error ??= error;
 		});
-	}
-
-	/** Standard output, or the file of `--output`. */
-	static async open(options) {
-		const { output } = options;
-		return output === undefined ? new Output(process.stdout, options) : openFile(output);
 	}
 
 	/** Whether the reader has closed the pipe. */
@@ -43,56 +45,110 @@ class Output {
 		return this.#stream.columns || 100;
 	}
 
-	/** Waits until there is room for more. */
+	/** Waits until there is room for more, or the signal is aborted. */
 	async write(data) {
 		this.#check();
 		const text = this.isTerminal ? shown(String(data), this.#stream) : data;
-		if (this.isClosed || this.#stream.write(text)) return;
-		await once(this.#stream, "drain").catch(() => {});
+		if (this.isClosed || this.#stream.write(text) || this.#signal?.aborted) return;
+		await until(this.#signal, once(this.#stream, "drain")).catch(() => {});
 		this.#check();
 	}
 
-	/** Waits until all is written. */
+	/** Waits until all is written; after an abort only for a while, because nobody may read. */
 	async commit() {
-		if (!this.#stream.destroyed)
-			await new Promise((resolve) => this.#stream.write("", () => resolve()));
+		const stream = this.#stream;
+		if (!stream.destroyed)
+			await new Promise((resolve) => {
+				const release = onAbort(this.#signal, () => setTimeout(resolve, GRACE_MS).unref());
+				const written = () => {
+					release();
+					resolve();
+				};
+				if (stream === process.stdout) stream.write("", written);
+				else stream.end(written);
+			});
 		this.#check();
 	}
 
 	#check() {
-		if (this.#error && !this.isClosed) fail("to standard output", this.#error);
+		if (this.#error && !this.isClosed) fail(this.#name, this.#error);
 	}
 }
 
-/** A device or a pipe, which cannot be replaced. */
-async function openDevice(path) {
-	const file = await open(path, "w");
-	const close = () => file.close();
-	return { write: (data) => file.writeFile(data), commit: close, discard: close };
+/** Opens a named pipe for writing as soon as it has a reader. A thread that waits for one could not be interrupted. */
+async function openPipe(path, signal) {
+	for (;;)
+		try {
+			const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+			return new Output(new Socket({ fd, readable: false }), { signal, name: path });
+		} catch (error) {
+			if (error.code !== "ENXIO") throw error;
+			await until(signal, sleep(50));
+		}
+}
+
+/** The files that the command replaces. */
+const replaced = new Set();
+
+/** Opens new contents for a file that no other output of the command names. */
+async function openNew(path, mode) {
+	const target = await openReplacement(path, mode);
+	atEnd(() => target.discard());
+	if (target.path === undefined) return target;
+	if (replaced.has(target.path)) throw new InputError(`two outputs are the same file: ${path}`);
+	replaced.add(target.path);
+	atEnd(() => replaced.delete(target.path));
+	return target;
+}
+
+const isSame = (one, other) => one.dev === other.dev && one.ino === other.ino;
+
+/** Whether a file is standard output, under another name. */
+function isStandardOutput(found) {
+	try {
+		return found.ino !== 0 && isSame(found, fstatSync(1));
+	} catch {
+		return false;
+	}
 }
 
 /**
- * Opens a file that is replaced when its contents are complete. Incomplete ones are removed at the end of the command.
+ * Opens a file, which gets its new contents as a whole when they are complete. What an interrupted command has written is
+ * put beside it, with the ending `.partial`.
  * @throws {InputError} if the file cannot be written at all.
  */
-async function openFile(path, mode = 0o666) {
+async function openFile(path, { signal, mode = 0o666 }) {
 	let target;
 	try {
 		const found = await stat(path).catch(() => undefined);
 		if (found?.isDirectory()) throw new Error("it is a directory");
-		const isReplaced = found === undefined || found.isFile();
-		target = isReplaced ? await openReplacement(path, mode) : await openDevice(path);
+		if (found && isStandardOutput(found)) return new Output(process.stdout, { signal });
+		if (found?.isFIFO()) return await openPipe(path, signal);
+		target = await openNew(path, mode);
 	} catch (error) {
+		if (error === signal?.reason || error instanceof InputError) throw error;
 		throw cannot("write", path, error);
 	}
-	atEnd(() => target.discard());
 	const failed = (error) => fail(path, error);
+	let isEmpty = true;
 	return {
+		/** The file without links. */
+		path: target.path,
 		isClosed: false,
 		isTerminal: false,
 		isText: false,
-		write: (data) => target.write(data).catch(failed),
-		commit: () => target.commit().catch(failed),
+		write(data) {
+			isEmpty = false;
+			return target.write(data).catch(failed);
+		},
+		/** Resolves to the path of what is written, if any. */
+		async commit() {
+			const isPartial = signal?.aborted && target.path !== undefined;
+			const partial = isPartial ? `${target.path}.partial` : undefined;
+			if (partial && isEmpty) return undefined;
+			await target.commit(partial).catch(failed);
+			return partial ?? path;
+		},
 	};
 }
 

@@ -5,7 +5,6 @@ const { evaluate } = require("./engine.js");
 const { InputError } = require("./exit.js");
 const { sayError } = require("./run.js");
 const { openSession } = require("./session.js");
-const { inOrder, sourcesOf } = require("./sources.js");
 const { DIMENSIONS } = require("./terminal.js");
 
 /** The longest line in bytes, as in `importTraces`. */
@@ -109,20 +108,20 @@ async function* textOf(lines) {
 
 /** Scores logs, as `kp-score score` does, and passes their rows to `take`. */
 async function scoreAll(logs, run, take) {
-	run.sources = await inOrder(logs, run);
-	const { scorer } = await openSession(run.options);
+	await run.read(logs);
+	const { known, scorer } = await openSession(run);
 	const settings = { isNeeded: true, isShown: true, onError: sayError };
-	const remarks = await run.each(evaluate(scorer, run), take, settings);
+	const remarks = await run.each(evaluate(scorer, run, known), take, settings);
 	remarks.warnOfTexts(scorer, true);
 	remarks.warnOfDomain();
 }
 
-/** Passes each row of the sources in the arguments to `take`. */
-async function eachRow(args, run, take) {
+/** Passes each row of the sources to `take`. */
+async function eachRow(sources, run, take) {
 	const logs = [];
 	let hasRows = false;
 	try {
-		for (const source of await sourcesOf(args)) {
+		for (const source of sources) {
 			const { rows, log } = await contentOf(source, run.signal);
 			if (log) logs.push(log);
 			else if (run.options.group !== undefined)

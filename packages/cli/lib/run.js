@@ -1,9 +1,9 @@
 /** Shared by the commands: sources, output, warnings and progress. */
-const { constants } = require("node:os");
 const { scoreWith } = require("@knowledgepulse/scoring");
-const { Exit, InputError } = require("./exit.js");
-const { Output } = require("./output.js");
-const { inOrder, isInFolder, sourcesOf } = require("./sources.js");
+const { until } = require("@knowledgepulse/scoring/internal/signals");
+const { Exit, InputError, Interrupted } = require("./exit.js");
+const { Output, openFile } = require("./output.js");
+const { inOrder } = require("./sources.js");
 const { count, hint, percent, say, showProgress, style, tally, warn } = require("./terminal.js");
 
 /** The reasons for skipping a whole run. */
@@ -14,7 +14,7 @@ const LOST = `late malformed no_objective no_samples no_steps success_unknown to
 const MOSTLY = 0.95;
 
 /** The counts of skipped parts of the inputs, by reason. */
-const skippedIn = ({ inputs }) => inputs.flatMap(({ skipped }) => Object.entries(skipped));
+const skippedIn = (inputs) => inputs.flatMap(({ skipped }) => Object.entries(skipped));
 
 /** Shows the counts of whole runs. */
 const lostOf = (skipped) => tally(skipped.filter(([reason]) => LOST.includes(reason)));
@@ -36,17 +36,18 @@ const sayError = ({ message }) => say(style("red", message));
 /** Counts the traces and errors that were read, and warns of what they have in common. */
 class Remarks {
 	#options;
-	#items;
 	#assumed = 0;
 	#embedded = 0;
 	#cut = 0;
 	#domains = new Map();
 	traces = 0;
 	errors = 0;
+	/** The number of runs that the memory had, scored or not, and the reports on the inputs; known in the end. */
+	known = 0;
+	inputs = [];
 
-	constructor(options, items) {
+	constructor(options) {
 		this.#options = options;
-		this.#items = items;
 	}
 
 	/** Takes a row, or an item of an import. */
@@ -103,30 +104,40 @@ class Remarks {
 
 	/** Warns of runs that were left out, and of errors by code; shows the first one if none was shown. */
 	warnOfLosses(what, shown = this.errors) {
-		const { report } = this.#items;
-		const lost = lostOf(skippedIn(report));
+		const { inputs } = this;
+		const lost = lostOf(skippedIn(inputs));
 		if (lost !== "") warn(`${what}: ${lost}`);
-		const errors = report.inputs.flatMap((input) => input.errors);
+		const errors = inputs.flatMap((input) => input.errors);
 		if (errors.length === 0) return;
-		const all = report.inputs.reduce((sum, { errorCount }) => sum + errorCount, 0);
+		const all = inputs.reduce((sum, { errorCount }) => sum + errorCount, 0);
 		warn(`${count(all, "error")}: ${tally(errors.map(({ code }) => [code, 1]))}`);
 		const [{ code, message }] = errors;
 		if (shown === 0 && !hint(code)) say(`${style("dim", "the first:")} ${message}`);
 	}
 }
 
-/** A run of a command. The first Ctrl-C aborts it, which ends reading; a second one ends the process. */
+/** Codes of errors in the contents of a source. */
+const OF_CONTENTS =
+	"INVALID_JSON INVALID_TRACE INVALID_UTF8 TOO_LARGE UNKNOWN_FORMAT UNKNOWN_RECORDS".split(" ");
+
+/** Whether an error means that an input is not a log. */
+function isNoLog({ code, line }, { formats, traces }) {
+	// Most records are of another kind, although some look like those of a format.
+	if (code === "UNKNOWN_RECORDS") return traces === 0 && (line ?? null) === null;
+	return OF_CONTENTS.includes(code) && formats.length === 0;
+}
+
+/** A run of a command. The first Ctrl-C aborts its signal, which everything awaits; a second one ends the process. */
 class Run extends AbortController {
 	#errors = 0;
+	/** The names of the sources for which a folder was searched. */
+	#found;
 	/** The logs that are read, and where the results are written. */
 	sources;
 	output;
-	/** The signal by which the user has interrupted the run. */
-	interrupted;
 	#onSignal = (name) => {
-		this.interrupted = name;
 		process.off("SIGINT", this.#onSignal).off("SIGTERM", this.#onSignal);
-		this.abort();
+		this.abort(new Interrupted(name));
 	};
 
 	constructor(options) {
@@ -135,12 +146,64 @@ class Run extends AbortController {
 		process.on("SIGINT", this.#onSignal).on("SIGTERM", this.#onSignal);
 	}
 
-	/** Opens the output, and before it the sources in `args`, if given. */
-	static async open(options, args = undefined) {
+	/** Opens the output, for sources if given. They are found first, while a signal ends the process. */
+	static async open(options, sources = undefined) {
 		const run = new Run(options);
-		run.sources = args && (await inOrder(await sourcesOf(args), run));
-		run.output = await Output.open(options);
+		if (sources) await run.read(sources);
+		const { output } = options;
+		run.output =
+			output === undefined
+				? new Output(process.stdout, { ...options, signal: run.signal })
+				: await openFile(output, run);
 		return run;
+	}
+
+	/** Takes the sources in the order of their times. */
+	async read(sources) {
+		this.sources = await inOrder(sources, this.signal);
+		const found = this.sources.filter(({ isFound }) => isFound);
+		this.#found = new Set(found.map(({ name }) => name));
+	}
+
+	/** Whether the user has interrupted the run. */
+	get isInterrupted() {
+		return this.signal.aborted;
+	}
+
+	/** Waits for a promise, or throws when the run is interrupted. */
+	until(promise) {
+		return until(this.signal, promise);
+	}
+
+	/** Whether an error is that of a file in a folder that is not a log. */
+	#isSkipped({ report }, error) {
+		if (!this.#found.has(error.source)) return false;
+		return isNoLog(
+			error,
+			report.inputs.find(({ name }) => name === error.source),
+		);
+	}
+
+	/** Whether an error is passed over, because the file is in a folder. */
+	#isPassedOver({ code, source }) {
+		return this.#found.has(source) && (OF_CONTENTS.includes(code) || code === "UNREADABLE");
+	}
+
+	/** Leaves the files of folders that are not logs out of the sources. Returns the inputs of the others. */
+	#leaveOut({ inputs }) {
+		const isOther = ({ errors: [error], name, ...input }) =>
+			error !== undefined && this.#found.has(name) && isNoLog(error, input);
+		const others = inputs
+			.filter(isOther)
+			.map(({ name }) => name)
+			.sort();
+		const names = new Set(others);
+		this.sources = this.sources.filter(({ name }) => !names.has(name));
+		if (others.length > 0) {
+			const files = count(others.length, "file");
+			warn(`skipped ${files} without a log of an agent, such as ${others[0]}`);
+		}
+		return inputs.filter((input) => !isOther(input));
 	}
 
 	/** Writes a note to standard error, unless `--quiet` is set. */
@@ -160,21 +223,23 @@ class Run extends AbortController {
 			output.write(`${JSON.stringify({ error: { code, source, line, path, message } })}\n`);
 		const show = onError ?? (output.isText ? sayError : write);
 		const size = sources.reduce((total, source) => total + (source.size ?? Number.NaN), 0);
-		const isPassedOver = isInFolder(sources);
-		const remarks = new Remarks(options, items);
+		const remarks = new Remarks(options);
 		const isWanted = options.progress && !options.quiet && isShown;
 		const stopProgress = showProgress(isWanted, () => {
 			const { traces } = remarks;
-			return { traces, share: shareOf(items.report.inputs, size, traces) };
+			const { inputs, known = 0 } = items.report;
+			return { traces, share: shareOf(inputs, size, traces + known) };
 		});
 		try {
 			for await (const item of items) {
 				const { error } = item;
-				if (error && options.errors === undefined) {
-					if (isPassedOver(error)) continue;
+				if (error && options.errors !== "collect") {
+					if (options.errors === undefined && this.#isPassedOver(error)) continue;
+					if (this.#isSkipped(items, error)) continue;
 					throw Object.assign(new Error(error.message), error);
 				}
-				if (output.isClosed && !isNeeded) this.abort();
+				if (output.isClosed && !isNeeded) break;
+				if (error && this.#isSkipped(items, error)) continue;
 				if (error) {
 					remarks.errors += 1;
 					await show(error);
@@ -189,25 +254,36 @@ class Run extends AbortController {
 			stopProgress();
 		}
 		this.#errors += remarks.errors;
-		if (remarks.traces > 0 || remarks.errors > 0 || this.signal.aborted) return remarks;
-		const all = skippedIn(items.report);
+		remarks.known = items.report.known ?? 0;
+		remarks.inputs = this.#leaveOut(items.report);
+		const isAny = remarks.traces > 0 || remarks.errors > 0 || remarks.known > 0;
+		if (isAny || output.isClosed || this.isInterrupted) return remarks;
+		const all = skippedIn(remarks.inputs);
 		const skipped = lostOf(all) || tally(all);
 		throw new InputError(
-			`no traces in ${count(sources.length, "source")}${skipped && ` (skipped: ${skipped})`}`,
+			`no traces in ${count(this.sources.length, "source")}${skipped && ` (skipped: ${skipped})`}`,
 		);
 	}
 
 	/** Completes the output, and reports its file. */
 	async commit() {
-		await this.output.commit();
-		const { output } = this.options;
-		if (output !== undefined) this.note(`written to ${output}`);
+		const path = await this.output.commit();
+		if (path !== undefined) this.note(`written to ${path}`);
 	}
 
-	/** Returns the exit code. If a limit is not met, shows `text`; errors take precedence over it. */
+	/** Whether the user has interrupted the run; then says what it has done. */
+	endedEarly(done) {
+		if (this.isInterrupted) this.signal.reason.message = `interrupted ${done}`;
+		return this.isInterrupted;
+	}
+
+	/**
+	 * Returns the exit code, or throws if the run was interrupted. If a limit is not met, shows `text`; errors take
+	 * precedence over it.
+	 */
 	exitCode(isMet = true, text = undefined) {
 		if (!isMet) say(`${style("red", "gate not met:")} ${text}`);
-		if (this.interrupted) return Exit.SIGNAL + constants.signals[this.interrupted];
+		this.signal.throwIfAborted();
 		if (this.#errors > 0) return Exit.INPUT;
 		return isMet ? Exit.OK : Exit.GATE;
 	}

@@ -1,16 +1,17 @@
 /** A scorer with its memory, from the options. */
-const { existsSync } = require("node:fs");
-const { readFile } = require("node:fs/promises");
+const { existsSync, statSync } = require("node:fs");
 const { fileURLToPath } = require("node:url");
 const { Scorer } = require("@knowledgepulse/scoring");
 const { InputError, atEnd, cannot } = require("./exit.js");
+const { lockFile } = require("./lock.js");
 const { openFile } = require("./output.js");
+const { boundedContentsOf } = require("./sources.js");
+const { say } = require("./terminal.js");
 
-async function profilesOf(path) {
+async function profilesOf(run) {
+	const path = run.options.profiles;
 	if (path === undefined) return undefined;
-	const text = await readFile(path, "utf8").catch((error) => {
-		throw cannot("read", path, error);
-	});
+	const text = (await boundedContentsOf(path, run)).toString();
 	try {
 		return JSON.parse(text.replace(/^\uFEFF/, ""));
 	} catch (error) {
@@ -18,8 +19,13 @@ async function profilesOf(path) {
 	}
 }
 
-const POSTGRES = `namespace application_name client_encoding host options password port ssl sslcert
-	sslkey sslmode sslnegotiation sslrootcert statement_timeout uselibpqcompat user`.split(/\s+/);
+/** The parameters of libpq that pg takes, with those that it does not need. */
+const POSTGRES = `namespace application_name channel_binding client_encoding connect_timeout
+	fallback_application_name gssencmode host idle_in_transaction_session_timeout keepalives keepalives_count
+	keepalives_idle keepalives_interval lock_timeout options password port query_timeout ssl sslcert sslkey sslmode
+	sslnegotiation sslrootcert sslsni statement_timeout target_session_attrs uselibpqcompat user`.split(
+	/\s+/,
+);
 
 /** An error without the URL, which may contain a password. */
 const storeError = (text) => new InputError(`store URL: ${text}`);
@@ -28,19 +34,27 @@ const storeError = (text) => new InputError(`store URL: ${text}`);
 function parametersOf(parameters, known) {
 	for (const name of parameters.keys())
 		if (!known.includes(name))
-			throw storeError(`unknown parameter ${JSON.stringify(name)}; known are ${known.join(", ")}`);
+			throw storeError(
+				`unknown parameter ${JSON.stringify(name.slice(0, 100))}; known are ${known.join(", ")}`,
+			);
 	const namespace = parameters.get("namespace");
+	if (namespace === "") throw storeError("expected namespace=NAME, found no name");
 	return namespace ? { namespace } : {};
 }
 
-/** Loads a class of the stores, which may be installed beside this package or in the working directory. */
+/**
+ * Loads a class of the stores, whose package must be installed beside this one. The working directory is not searched:
+ * it may belong to anybody.
+ */
 function load(name, driver) {
 	try {
-		const paths = [__dirname, process.cwd()];
-		return require(require.resolve(`@knowledgepulse/scoring-stores/${name}`, { paths }));
+		return require(`@knowledgepulse/scoring-stores/${name}`);
 	} catch (error) {
 		if (error.code !== "MODULE_NOT_FOUND") throw error;
-		throw storeError(`it needs packages: npm install @knowledgepulse/scoring-stores ${driver}`);
+		const packages = `@knowledgepulse/scoring-stores ${driver}`;
+		throw storeError(
+			`it needs packages beside kp-score: npm install ${packages}, where @knowledgepulse/scoring-cli is installed (with --global if that is); without an installation, npx ${`@knowledgepulse/scoring-cli ${packages}`.replace(/\S+/g, "-p $&")} kp-score`,
+		);
 	}
 }
 
@@ -109,22 +123,41 @@ async function scorerOf(options, { profiles, saved, store }) {
 	const shared = store ? { ...settings, store, storeMode: "required" } : settings;
 	// A memory that is only read must exist.
 	if (memory === undefined || (saved && !existsSync(memory))) return new Scorer(shared);
-	return Scorer.load(memory, shared).catch((error) => {
+	try {
+		if (!statSync(memory).isFile()) throw new InputError(`${memory}: expected a regular file`);
+		return await Scorer.load(memory, shared);
+	} catch (error) {
 		throw error.syscall ? cannot("read", memory, error) : error;
-	});
+	}
 }
 
-/** Opens the memory, if there is one, and loads the model. Traces are added to a copy, unless `saved` is set. */
-async function openSession(options, { saved = false } = {}) {
+/** Opens the memory file for writing, once no other process does. */
+async function memoryOf(path, run) {
+	const file = await openFile(path, { mode: 0o600 });
+	if (file.path === undefined) throw new InputError(`${path}: expected a regular file`);
+	const release = await lockFile(file.path, { signal: run.signal, say });
+	atEnd(release);
+	return file;
+}
+
+/**
+ * Opens the memory, if there is one, and loads the model. Traces are added to a copy, unless `saved` is set. `known` is
+ * what is to be done with runs that the memory has: they are scored `again`, or skipped.
+ */
+async function openSession(run, { saved = false, again = !saved } = {}) {
+	const { options } = run;
 	const { memory, store: url = memory === undefined && process.env.KP_SCORE_STORE } = options;
 	const store = storeOf(url);
 	if (store) atEnd(() => store.close());
-	const file = saved && memory !== undefined && (await openFile(memory, 0o600));
-	const profiles = await profilesOf(options.profiles);
-	const scorer = await scorerOf(options, { profiles, saved, store });
+	const file = saved && memory !== undefined && (await memoryOf(memory, run));
+	const profiles = await profilesOf(run);
+	const scorer = await run.until(scorerOf(options, { profiles, saved, store }));
 	atEnd(() => scorer.close());
-	if (options.embedder === "required") await scorer.warmup();
+	// This also reads the store.
+	if (options.embedder === "required" || (store && saved)) await run.until(scorer.warmup());
+	const hasMemory = store !== undefined || memory !== undefined;
 	return {
+		known: hasMemory ? (again ? "again" : "skip") : "score",
 		profiles,
 		scorer,
 		/** Writes the memory back, if there is a file for it. */

@@ -2,9 +2,11 @@
 const { constants, createReadStream, openSync } = require("node:fs");
 const { readdir, stat } = require("node:fs/promises");
 const { Socket } = require("node:net");
-const { join, relative, sep } = require("node:path");
+const { sep } = require("node:path");
+const { addAbortSignal, pipeline } = require("node:stream");
+const zlib = require("node:zlib");
+const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { glob, isDynamicPattern } = require("tinyglobby");
-const { importTraces } = require("./engine.js");
 const { InputError, cannot } = require("./exit.js");
 const { count, warn } = require("./terminal.js");
 
@@ -13,7 +15,8 @@ const { count, warn } = require("./terminal.js");
  * @property {string} name
  * @property {string} [path] Of a file that the importer reads by itself.
  * @property {number} [size] In bytes; of regular files.
- * @property {() => AsyncIterable<Buffer>} bytes The contents in UTF-8.
+ * @property {number} [changed] When a regular file was changed.
+ * @property {() => AsyncIterable<Buffer>} bytes The contents; of a file decompressed and in UTF-8.
  * @property {boolean} [isStream] Whether it can be read only once.
  * @property {boolean} [isFound] Whether a folder was searched for it: it is skipped if it is not a log.
  */
@@ -26,14 +29,28 @@ const UTF_16 = { fffe: "utf-16le", feff: "utf-16be" };
 /** Returns a path with slashes, also on Windows, for patterns and sorting. */
 const slashed = (path, separator = sep) => (separator === "\\" ? path.replaceAll("\\", "/") : path);
 
-/** The paths of logs in a folder and its subfolders. */
+/** The paths of logs in a folder and its subfolders; one that is there twice, compressed and not, only once. */
 async function logsIn(folder) {
-	const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-	const start = /[/\\]$/.test(slashed(folder)) ? folder : `${folder}/`;
-	return entries
-		.filter((entry) => !entry.isDirectory() && LOG.test(entry.name))
-		.map((entry) => join(entry.parentPath ?? entry.path, entry.name))
-		.map((path) => start + slashed(relative(folder, path)));
+	const found = new Set();
+	const unreadable = [];
+	const folders = [folder];
+	// It grows meanwhile.
+	for (const each of folders) {
+		const entries = await readdir(each, { withFileTypes: true }).catch((error) => {
+			if (each === folder) throw cannot("read", folder, error);
+			unreadable.push(each);
+			return [];
+		});
+		const start = /[/\\]$/.test(slashed(each)) ? each : `${each}/`;
+		for (const entry of entries) {
+			if (entry.isDirectory()) folders.push(start + entry.name);
+			else if (LOG.test(entry.name)) found.add(start + entry.name);
+		}
+	}
+	if (unreadable.length > 0)
+		warn(`cannot read ${count(unreadable.length, "folder")}, such as ${unreadable[0]}`);
+	const plain = (path) => path.replace(/\.(gz|zst)$/i, "");
+	return [...found].filter((path) => plain(path) === path || !found.has(plain(path)));
 }
 
 /**
@@ -52,28 +69,45 @@ const open = (path) =>
 		if (error.syscall === "read") error.message += ` '${path}'`;
 	});
 
-async function encodingOf(path) {
-	for await (const start of createReadStream(path, { end: 1 }))
-		return UTF_16[start.toString("hex")];
+/** The decoder of a file that is compressed, by its name. */
+function decoderOf(path) {
+	const [, kind] = /\.(gz|zst)$/i.exec(path) ?? [];
+	if (!kind) return undefined;
+	const make = kind.toLowerCase() === "gz" ? zlib.createGunzip : zlib.createZstdDecompress;
+	if (!make) throw new InputError(`${path}: Zstandard needs Node.js 22.15 or later here`);
+	return make();
 }
 
-async function* decoded(path, encoding) {
-	const decoder = new TextDecoder(encoding);
-	for await (const chunk of open(path)) yield Buffer.from(decoder.decode(chunk, { stream: true }));
+/** The contents of a file as rows are read; the importer reads logs by itself. */
+async function* contentsOf(path) {
+	const decoder = decoderOf(path);
+	const stream = open(path);
+	// The reader of the decoder gets the error.
+	if (decoder) pipeline(stream, decoder, () => {});
+	/** Of UTF-16; null for UTF-8. */
+	let text;
+	for await (const chunk of decoder ?? stream) {
+		const encoding = UTF_16[chunk.toString("hex", 0, 2)];
+		if (text === undefined) text = encoding ? new TextDecoder(encoding) : null;
+		yield text ? Buffer.from(text.decode(chunk, { stream: true })) : chunk;
+	}
 }
 
-async function fileSource(path, { size }) {
-	// A file that cannot be read fails when it is imported.
-	const encoding = await encodingOf(path).catch(() => undefined);
-	if (encoding) return { name: path, bytes: () => decoded(path, encoding) };
-	return { name: path, path, size, bytes: () => open(path) };
-}
+const fileSource = (path, { size, mtimeMs }) => ({
+	name: path,
+	path,
+	size,
+	changed: mtimeMs,
+	bytes: () => contentsOf(path),
+});
 
 /** A named pipe, opened without waiting for a writer: a waiting thread would keep the process alive. */
 function pipeSource(path) {
-	const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-	const socket = new Socket({ fd, readable: true, writable: false, pauseOnCreate: true });
-	return { name: path, isStream: true, bytes: () => socket };
+	const bytes = () => {
+		const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+		return new Socket({ fd, readable: true, writable: false, pauseOnCreate: true });
+	};
+	return { name: path, isStream: true, bytes };
 }
 
 /** Returns the regular files among paths. Those that cannot be read fail when they are imported. */
@@ -81,7 +115,7 @@ async function filesOf(paths, nothing) {
 	const sources = [];
 	for (const path of paths.sort()) {
 		const found = await stat(path).catch(() => ({ isFile: () => true }));
-		if (found.isFile()) sources.push(await fileSource(path, found));
+		if (found.isFile()) sources.push(fileSource(path, found));
 	}
 	if (sources.length === 0) throw new InputError(nothing);
 	return sources;
@@ -99,7 +133,7 @@ async function sourcesOfOne(argument) {
 		const files = await filesOf(await logsIn(argument), nothing);
 		return files.map((source) => ({ ...source, isFound: true }));
 	}
-	if (found.isFile()) return [await fileSource(argument, found)];
+	if (found.isFile()) return [fileSource(argument, found)];
 	if (found.isFIFO()) return [pipeSource(argument)];
 	return [{ name: argument, path: argument, isStream: true, bytes: () => open(argument) }];
 }
@@ -113,67 +147,60 @@ async function sourcesOf(args) {
 	return sources;
 }
 
-/** Codes of errors in the contents of a source. */
-const OF_CONTENTS =
-	"INVALID_JSON INVALID_TRACE INVALID_UTF8 TOO_LARGE UNKNOWN_FORMAT UNKNOWN_RECORDS".split(" ");
+/** The most bytes of a file that is read as a whole. */
+const LONGEST = 64 << 20;
 
-/** Returns a function that tells whether an error is in the contents of a file from a folder. */
-function isInFolder(sources) {
-	const found = new Set(sources.filter(({ isFound }) => isFound).map(({ name }) => name));
-	return ({ code, source }) => OF_CONTENTS.includes(code) && found.has(source);
-}
+/** How much of a file is read to find its time, in bytes. */
+const BEGINNING = 1 << 16;
 
-/** Whether an error means that the only input is not a log. */
-function isNoLog({ code, line }, { inputs: [input] }) {
-	// Most records are of another kind, although some look like those of a format.
-	if (code === "UNKNOWN_RECORDS") return line === undefined;
-	return OF_CONTENTS.includes(code) && input.formats.length === 0;
-}
+/** The first time of a log: as text, or as a number since 1970, from seconds to nanoseconds. */
+const TIME =
+	/"[\w-]{1,80}"\s{0,9}:\s{0,9}(?:"(\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-][\d:]{4,5})?)"|(?<=(?:time|date|created|ts|at)[\w-]{0,20}"\s{0,9}:\s{0,9})"?(\d{10}(?:\d{3}){0,3})\b)/i;
 
-/** The time of the first trace of a source; infinite without one, `undefined` for a file that is skipped. */
-async function firstTime(source, run) {
-	if (source.isStream) return Number.POSITIVE_INFINITY;
-	const imported = importTraces([source], run);
-	const isSkipped = (error) => source.isFound && isNoLog(error, imported.report);
-	const isPassedOver = run.options.errors === undefined ? isInFolder([source]) : () => true;
+/** The time of a source: the first one in the beginning of its file, or when that was changed; infinite for a stream. */
+async function timeOf({ bytes, changed, isStream }) {
+	if (isStream) return Number.POSITIVE_INFINITY;
+	let text = "";
 	try {
-		for await (const { trace, error } of imported) {
-			if (error && isSkipped(error)) return undefined;
-			if (error && !isPassedOver(error)) throw error;
-			if (!trace) continue;
-			const time = Date.parse(trace.metadata.created_at);
-			return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
+		for await (const chunk of bytes()) {
+			text += chunk.toString("latin1");
+			if (text.length >= BEGINNING) break;
 		}
-	} catch (error) {
-		if (!isSkipped(error)) throw error;
-		return undefined;
+	} catch {
+		// It fails when it is imported.
 	}
-	return Number.POSITIVE_INFINITY;
+	const [, date, digits] = TIME.exec(text.slice(0, BEGINNING)) ?? [];
+	const time = digits ? Number(digits.slice(0, 13).padEnd(13, "0")) : Date.parse(date);
+	return Number.isNaN(time) ? changed : time;
 }
 
-/**
- * Sorts sources by the time of their first trace; streams and sources without a time come last. Reads each
- * source up to its first trace, and leaves out files of folders that are not logs.
- */
-async function inOrder(sources, run) {
-	if (sources.length < 2 && !sources[0]?.isFound) return sources;
+/** Sorts sources by their times; streams come last. */
+async function inOrder(sources, signal) {
+	if (sources.length < 2) return sources;
 	const times = new Map();
-	const skipped = [];
-	try {
-		for (const source of sources) {
-			const time = await firstTime(source, run);
-			if (time === undefined) skipped.push(source.name);
-			else times.set(source, time);
-		}
-	} catch (error) {
-		if (!run.signal.aborted) throw error;
-	}
-	if (skipped.length > 0) {
-		const files = count(skipped.length, "file");
-		warn(`skipped ${files} without a log of an agent, such as ${skipped[0]}`);
-	}
+	for (const source of sources) times.set(source, await until(signal, timeOf(source)));
 	// Infinity - Infinity is NaN, which `sort` takes as 0: the order stays.
-	return [...times.keys()].sort((a, b) => times.get(a) - times.get(b));
+	return [...sources].sort((a, b) => times.get(a) - times.get(b));
 }
 
-module.exports = { inOrder, isInFolder, slashed, sourcesOf };
+/** The contents of a file or a pipe of at most `LONGEST` bytes. */
+async function boundedContentsOf(path, { signal }) {
+	const read = async () => {
+		const isPipe = (await stat(path)).isFIFO();
+		const parts = [];
+		let length = 0;
+		const stream = addAbortSignal(signal, isPipe ? pipeSource(path).bytes() : open(path));
+		for await (const part of stream) {
+			length += part.length;
+			if (length > LONGEST) throw new Error("expected at most 64 MiB, found more");
+			parts.push(part);
+		}
+		return Buffer.concat(parts);
+	};
+	const contents = read().catch((error) => {
+		throw cannot("read", path, error);
+	});
+	return until(signal, contents);
+}
+
+module.exports = { boundedContentsOf, inOrder, slashed, sourcesOf };

@@ -77,11 +77,35 @@ function shown(text, stream) {
 		.replace(STYLED, (_, format, part) => (isColoured ? styleText(format, part) : part));
 }
 
-/** Text in which the user information and passwords of URLs are replaced by `***`. */
+/** Parameters in URLs whose values are no secrets. */
+const HARMLESS =
+	/^(namespace|create|host|port|ssl\w*|application_name|channel_binding|\w*_timeout)$/i;
+
+/** Names of settings whose values are secrets, wherever they are. */
+const SECRET = /pass|pwd|secret|token|credential|key$/i;
+
+/** Replaces what is before the last `@` from `start` on by `***`. */
+function withoutUser(text, start) {
+	const at = text.lastIndexOf("@");
+	return at < start ? text : `${text.slice(0, start)}***${text.slice(at)}`;
+}
+
+/**
+ * Text in which the user information of URLs, mistyped ones too, and the values of parameters that may be secrets are
+ * replaced by `***`, in linear time.
+ */
 function masked(text) {
-	return text
-		.replace(/\b([a-z][a-z\d+.-]{1,30}:[/\\]+)[^\n]*@/gi, "$1***@")
-		.replace(/([?&][^=&\s]*pass[^=&\s]*=)[^&#\s]*/gi, "$1***");
+	// A password may contain spaces and line feeds.
+	const scheme = /[a-z][a-z\d+.-]{1,30}:[/\\]+/i.exec(text);
+	const known = scheme ? withoutUser(text, scheme.index + scheme[0].length) : text;
+	return known
+		.replace(/\S+/g, (word) => {
+			const colon = /:(?![/\\])/.exec(word);
+			return colon ? withoutUser(word, colon.index + 1) : word;
+		})
+		.replace(/([?&#;]?)([\w.-]{1,40})=('[^'\n]{0,200}'|[^\s&#;]*)/g, (found, separator, name) =>
+			SECRET.test(name) || (separator && !HARMLESS.test(name)) ? `${separator}${name}=***` : found,
+		);
 }
 
 /** The control sequence that removes the line of progress on standard error. */
@@ -89,7 +113,9 @@ let erase = "";
 
 /** Writes a message to standard error. Further lines are indented, to tell them from other messages. */
 function say(message) {
-	const text = message.split(MARK).map(masked).join(MARK).replaceAll("\n", "\n  ");
+	const safe = message.split(MARK).map(masked).join(MARK);
+	// The engine names its options as in JavaScript.
+	const text = safe.replace("set assumeSuccess", "set --assume-success").replaceAll("\n", "\n  ");
 	process.stderr.write(`${erase}${shown(text, process.stderr)}\n`);
 	erase = "";
 }

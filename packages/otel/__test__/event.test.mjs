@@ -7,6 +7,7 @@ import {
 	LoggerProvider,
 	SimpleLogRecordProcessor,
 } from "@opentelemetry/sdk-logs";
+import { run } from "../../../__test__/support/child.mjs";
 import { answer, answered, tracing } from "./support.mjs";
 
 /** A scorer that returns this report. */
@@ -72,3 +73,37 @@ test("gen_ai.evaluation.result goes to the global provider, even one set later",
 	assert.equal(traced.runs.length, 2);
 	assert.equal(exporter.getFinishedLogRecords().length, 1);
 });
+
+/** Providers of the Logs API in `@opentelemetry/api` 1.10 and in `@opentelemetry/api-logs`, and what they get. */
+const body = async ({ input: registered }) => {
+	const { default: api } = await import("@opentelemetry/api");
+	const { logs } = await import("@opentelemetry/api-logs");
+	const emitted = [];
+	const provider = (name) => ({ getLogger: () => ({ emit: () => emitted.push(name) }) });
+	let ownProvider = { getLogger: () => ({ emit() {} }) };
+	api.logs = { getLoggerProvider: () => ownProvider };
+	const { ScoringSpanProcessor } = await import("@knowledgepulse/scoring-otel");
+	const { BasicTracerProvider } = await import("@opentelemetry/sdk-trace-node");
+	const report = { score: 1, dimensions: {}, weights: {}, overrides: [], novelty: {} };
+	const scorer = { explainValue: async () => report };
+	const processor = new ScoringSpanProcessor({ scorer, assumeSuccess: true });
+	if (registered.includes("api")) ownProvider = provider("api");
+	if (registered.includes("api-logs")) logs.setGlobalLoggerProvider(provider("api-logs"));
+	if (registered.includes("both")) {
+		ownProvider = provider("both");
+		logs.setGlobalLoggerProvider(ownProvider);
+	}
+	const tracer = new BasicTracerProvider({ spanProcessors: [processor] }).getTracer("test");
+	const messages = JSON.stringify([{ role: "user", content: "Hello?" }]);
+	const span = tracer.startSpan("chat");
+	span.setAttributes({ "gen_ai.input.messages": messages, "gen_ai.completion": "Hello!" });
+	span.end();
+	await processor.forceFlush();
+	return emitted;
+};
+
+for (const registered of [["api"], ["api-logs"], ["both"], []])
+	test(`gen_ai.evaluation.result goes to the provider registered with ${registered[0] ?? "none"}`, async () => {
+		const { value, stderr } = await run(body, { input: registered, preload: false });
+		assert.deepEqual(value, registered, stderr);
+	});

@@ -61,6 +61,55 @@ test("ScoringSpanProcessor scores an idle trace whose local root has ended", asy
 	assert.deepEqual(dropped(), []);
 });
 
+/** About a kilobyte of attributes each. */
+const large = (name) => chat(`${name} ${"x".repeat(300)}`, "y".repeat(300));
+
+/** Starts a run with one ended model call, whose attributes are large. */
+function largeRun(tracer, name) {
+	const root = start(tracer, "run");
+	start(tracer, "chat", large(name), root).end();
+	return root;
+}
+
+const firstWords = (traced) => objectives(traced).map((text) => text.split(" ")[0]);
+
+test("ScoringSpanProcessor drops the least recently active trace beyond maxBytes", async () => {
+	const traced = tracing({ assumeSuccess: true, maxBytes: 5400 });
+	const open = ["one", "two", "three", "four"].map((name) => largeRun(traced.tracer, name));
+	start(traced.tracer, "later", {}, open[0]).end();
+	largeRun(traced.tracer, "five").end();
+	for (const root of open) root.end();
+	await traced.flush();
+	assert.deepEqual(firstWords(traced), ["five", "one", "three", "four"]);
+	assert.deepEqual(dropped(), ["2 spans of idle traces, because there were more than 5400 bytes"]);
+});
+
+test("ScoringSpanProcessor drops only the trace that has more than maxBytes by itself", async () => {
+	const traced = tracing({ assumeSuccess: true, maxBytes: 5400 });
+	const small = largeRun(traced.tracer, "small");
+	const root = start(traced.tracer, "run");
+	start(traced.tracer, "chat", chat("Hello?", "!".repeat(6000)), root).end();
+	root.end();
+	small.end();
+	await traced.flush();
+	assert.deepEqual(firstWords(traced), ["small"]);
+	assert.deepEqual(dropped(), ["2 spans of traces with more than 5400 bytes"]);
+});
+
+for (const [kind, run] of [
+	["several spans", (tracer, name) => largeRun(tracer, name).end()],
+	["one span", (tracer, name) => start(tracer, "chat", large(name)).end()],
+])
+	test(`maxBytes counts traces of ${kind} until they are scored`, async () => {
+		const traced = tracing({ assumeSuccess: true, maxBytes: 4000 });
+		for (let index = 0; index < 10; index++) run(traced.tracer, `${index}`);
+		await traced.flush();
+		assert.deepEqual(firstWords(traced), ["0", "1", "2"]);
+		run(traced.tracer, "later");
+		await traced.flush();
+		assert.deepEqual(firstWords(traced), ["0", "1", "2", "later"]);
+	});
+
 test("ScoringSpanProcessor drops traces while maxTraces are being scored", async () => {
 	const traced = tracing({ assumeSuccess: true, maxTraces: 2 });
 	for (const name of ["one", "two", "three"]) answer(traced.tracer, name);

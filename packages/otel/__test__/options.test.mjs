@@ -17,6 +17,7 @@ for (const [path, options] of [
 	["loggerProvider", { loggerProvider: {} }],
 	["maxTraces", { maxTraces: 0 }],
 	["maxSpans", { maxSpans: 1.5 }],
+	["maxBytes", { maxBytes: "1 MB" }],
 	["waitMs", { waitMs: -1 }],
 	["waitMs", { waitMs: 2 ** 31 }],
 	["assumeSuccess", { assumeSuccess: "maybe" }],

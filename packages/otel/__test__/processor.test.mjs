@@ -65,6 +65,42 @@ test("ScoringSpanProcessor makes a run of each agent in a trace, and evaluates i
 	assert.deepEqual(idsOf(traced.events()).sort(), expected.sort());
 });
 
+test("ScoringSpanProcessor reads the parents of spans of version 1 of the SDK", async () => {
+	const traced = tracing(assumed, {}, (span) => {
+		const { spanId } = span.parentSpanContext ?? {};
+		return Object.create(span, {
+			parentSpanContext: { value: undefined },
+			parentSpanId: { value: spanId },
+		});
+	});
+	const { tracer } = traced;
+	const request = start(tracer, "request");
+	const outer = start(tracer, "invoke_agent planner", agent("planner"), request);
+	start(tracer, "chat", chat("Plan a trip", "I ask the guide."), outer).end();
+	const inner = start(tracer, "invoke_agent guide", agent("guide"), outer);
+	start(tracer, "chat", chat("Where to?", "To Rome."), inner).end();
+	for (const span of [inner, outer, request]) span.end();
+	await traced.flush();
+	assert.deepEqual(objectives(traced), ["Plan a trip"]);
+	assert.equal(traced.runs[0].spanContext.spanId, outer.spanContext().spanId);
+});
+
+test("ScoringSpanProcessor scores runs with a span that is its own parent", async () => {
+	const ids = ["a", "a", "b"];
+	const idGenerator = {
+		generateTraceId: () => "c".repeat(32),
+		generateSpanId: () => ids.shift().repeat(16),
+	};
+	const traced = tracing(assumed, { idGenerator });
+	const root = start(traced.tracer, "run");
+	const child = start(traced.tracer, "step", {}, root);
+	start(traced.tracer, "chat", chat("Hello?", "Hello!"), child).end();
+	root.end();
+	child.end();
+	await traced.flush();
+	assert.deepEqual(objectives(traced), ["Hello?"]);
+});
+
 test("ScoringSpanProcessor evaluates the local root of several calls without an agent", async () => {
 	const traced = tracing(assumed);
 	const request = start(traced.tracer, "request");

@@ -27,9 +27,9 @@ diag.setLogger(Object.fromEntries(logger), DiagLogLevel.ALL);
 
 /**
  * A tracer with a processor with these options. `runs` and `errors` collect the arguments of its
- * callbacks; `spans()` returns the ended spans, `events()` the log records.
+ * callbacks; `spans()` returns the ended spans, `events()` the log records. `ended` changes ended spans.
  */
-export function tracing(options = {}, provide = {}) {
+export function tracing(options = {}, provide = {}, ended = (span) => span) {
 	const logs = new InMemoryLogRecordExporter();
 	const loggerProvider = new LoggerProvider({
 		processors: [new SimpleLogRecordProcessor({ exporter: logs })],
@@ -46,7 +46,15 @@ export function tracing(options = {}, provide = {}) {
 	const spans = new InMemorySpanExporter();
 	const provider = new NodeTracerProvider({
 		...provide,
-		spanProcessors: [new SimpleSpanProcessor(spans), processor],
+		spanProcessors: [
+			new SimpleSpanProcessor(spans),
+			{
+				onStart: (span, context) => processor.onStart(span, context),
+				onEnd: (span) => processor.onEnd(ended(span)),
+				forceFlush: () => processor.forceFlush(),
+				shutdown: () => processor.shutdown(),
+			},
+		],
 	});
 	return {
 		processor,

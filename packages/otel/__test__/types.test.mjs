@@ -26,6 +26,12 @@ const processor: SpanProcessor = new ScoringSpanProcessor(options);
 new NodeTracerProvider({ spanProcessors: [processor] }).register();
 new ScoringSpanProcessor({ loggerProvider: logs.getLoggerProvider() });
 new ScoringSpanProcessor();
+const nothing: { [name in keyof Required<ScoringSpanProcessorOptions>]: undefined } = { scorer: undefined,
+	onScore: undefined, onError: undefined, label: undefined, loggerProvider: undefined, maxTraces: undefined,
+	maxSpans: undefined, maxBytes: undefined, waitMs: undefined, success: undefined, objective: undefined,
+	assumeSuccess: undefined, confidence: undefined, domain: undefined, createdAt: undefined,
+	visibility: undefined, privacyLevel: undefined, errors: undefined };
+new ScoringSpanProcessor(nothing);
 // @ts-expect-error: an unknown option
 new ScoringSpanProcessor({ onscore() {} });
 // @ts-expect-error: the processor has a way of its own to end

@@ -1,10 +1,11 @@
 /** Collects spans until the local root above them has ended. */
+const { Buffer } = require("node:buffer");
 const { clearTimeout, setTimeout } = require("node:timers");
 
 /*
  * A trace here has a `root`, a span without a parent in this process; `spans`, that span and all below it by id, in
- * the order in which they began, `undefined` until they end; `open`, the number of those; and `timer`, which ends the
- * wait for spans that outlive the root.
+ * the order in which they began, `undefined` until they end; `open`, the number of those; `bytes`, the size of the
+ * others; and `timer`, which ends the wait for spans that outlive the root.
  */
 
 const hasRootEnded = ({ root, spans }) => spans.get(root.spanId) !== undefined;
@@ -19,8 +20,13 @@ exports.Collector = class Collector {
 	#open = new Set();
 	/** Ids of traces with dropped spans, oldest first, at most `maxTraces`. */
 	#dropped = new Set();
+	/** The size of the spans of open traces, and of complete ones that are not scored yet. */
+	#bytes = 0;
 
-	/** @param onFinished Called with the root and the ended spans of each trace that is complete. */
+	/**
+	 * @param onFinished Called with the root and the ended spans of each trace that is complete; may return a promise
+	 * that resolves when they are no longer needed.
+	 */
 	constructor(limits, drops, onFinished) {
 		this.#limits = limits;
 		this.#drops = drops;
@@ -50,7 +56,8 @@ exports.Collector = class Collector {
 		trace.spans.set(span.spanId, span);
 		trace.open -= 1;
 		this.#touch(trace);
-		if (!hasRootEnded(trace)) return;
+		this.#count(trace, Buffer.byteLength(span.line));
+		if (!this.#open.has(trace) || !hasRootEnded(trace)) return;
 		if (trace.open === 0) this.#finish(trace);
 		else trace.timer ??= setTimeout(() => this.#finish(trace), this.#limits.waitMs).unref();
 	}
@@ -67,12 +74,26 @@ exports.Collector = class Collector {
 	}
 
 	#begin(root) {
-		if (this.#open.size >= this.#limits.maxTraces) {
+		const { maxTraces } = this.#limits;
+		if (this.#open.size >= maxTraces) {
 			const [idle] = this.#open;
 			if (hasRootEnded(idle)) this.#finish(idle);
-			else this.#drop(idle, `spans of idle traces, because ${this.#limits.maxTraces} were open`);
+			else this.#drop(idle, `spans of idle traces, because ${maxTraces} were open`);
 		}
-		return { root, spans: new Map(), open: 0 };
+		return { root, spans: new Map(), open: 0, bytes: 0 };
+	}
+
+	/** Adds to the size of a trace, and makes room by dropping traces; to finish one would free nothing yet. */
+	#count(trace, bytes) {
+		const { maxBytes } = this.#limits;
+		trace.bytes += bytes;
+		this.#bytes += bytes;
+		if (trace.bytes > maxBytes)
+			this.#drop(trace, `spans of traces with more than ${maxBytes} bytes`);
+		while (this.#bytes > maxBytes && this.#open.size > 0) {
+			const [idle] = this.#open;
+			this.#drop(idle, `spans of idle traces, because there were more than ${maxBytes} bytes`);
+		}
 	}
 
 	/** Makes a trace the most recently active one. */
@@ -83,17 +104,24 @@ exports.Collector = class Collector {
 
 	#finish(trace) {
 		this.#remove(trace);
-		this.#onFinished(trace.root, [...trace.spans.values()].filter(Boolean));
+		const scored = this.#onFinished(trace.root, [...trace.spans.values()].filter(Boolean));
+		if (scored) scored.then(() => this.#release(trace));
+		else this.#release(trace);
 	}
 
 	#drop(trace, reason) {
 		this.#remove(trace);
+		this.#release(trace);
 		this.#drops.add(reason, trace.spans.size);
 		const { traceId } = trace.root;
 		this.#dropped.delete(traceId);
 		this.#dropped.add(traceId);
 		const [oldest] = this.#dropped;
 		if (this.#dropped.size > this.#limits.maxTraces) this.#dropped.delete(oldest);
+	}
+
+	#release({ bytes }) {
+		this.#bytes -= bytes;
 	}
 
 	#remove(trace) {

@@ -4,22 +4,24 @@ const { name, version } = require("../package.json");
 
 const INFO = 9;
 
-/** The Logs API is part of the API from 1.10 on, and a package of its own before. */
-function globalLogs() {
-	if (api.logs) return api.logs;
+/** The Logs API is part of the API from 1.10 on, and a package of its own before; both may be there. */
+function logsApis() {
+	const apis = api.logs ? [api.logs] : [];
 	try {
-		return require("@opentelemetry/api-logs").logs;
+		apis.push(require("@opentelemetry/api-logs").logs);
 	} catch (error) {
-		if (error.code === "MODULE_NOT_FOUND") return undefined;
-		throw error;
+		if (error.code !== "MODULE_NOT_FOUND") throw error;
 	}
+	return apis;
 }
 
 /** Returns a function that emits the event of a report; without a Logs API it does nothing. */
 function emitter(loggerProvider, labelOf) {
-	const logger = (loggerProvider ?? globalLogs())?.getLogger(name, version);
-	return (report, spanContext) =>
-		logger?.emit({
+	const apis = loggerProvider ? [{ getLoggerProvider: () => loggerProvider }] : logsApis();
+	// An application registers its provider with either API, at any time; the other has one that emits nothing.
+	const providers = () => new Set(apis.map((logs) => logs.getLoggerProvider()));
+	return (report, spanContext) => {
+		const event = {
 			eventName: "gen_ai.evaluation.result",
 			severityNumber: INFO,
 			attributes: {
@@ -29,7 +31,9 @@ function emitter(loggerProvider, labelOf) {
 				"gen_ai.evaluation.explanation": explanationOf(report),
 			},
 			context: api.trace.setSpanContext(api.ROOT_CONTEXT, spanContext),
-		});
+		};
+		for (const provider of providers()) provider.getLogger(name, version).emit(event);
+	};
 }
 
 /** The default label. */

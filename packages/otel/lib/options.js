@@ -19,6 +19,7 @@ const OPTIONS = {
 	loggerProvider: withMethod("a LoggerProvider", "getLogger"),
 	maxTraces: count,
 	maxSpans: count,
+	maxBytes: count,
 	waitMs: kind(
 		"an integer from 0 to 2147483647",
 		(value) => Number.isInteger(value) && value >= 0 && value < 2 ** 31,

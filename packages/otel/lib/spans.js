@@ -1,4 +1,4 @@
-/** Spans with only what the importer reads. */
+/** What is kept of spans: only what the importer reads. */
 
 /** The attributes that the importer reads, by the conventions that they belong to. */
 const READ = new Set(
@@ -32,48 +32,46 @@ function readable(attributes) {
 	return kept;
 }
 
-/** Returns an ended span as a flat span. */
-function flatSpan(span) {
+/** Returns what is kept of an ended span: its place, and `line`, which the importer reads, as JSON. */
+function keptSpan(span) {
 	const { traceId, spanId } = span.spanContext();
+	// A string in version 1 of the SDK.
+	const parentSpanId = span.parentSpanContext?.spanId ?? span.parentSpanId;
+	const attributes = readable(span.attributes);
+	const events = span.events
+		.filter(({ name }) => name.startsWith("gen_ai."))
+		.map(({ name, attributes }) => ({ name, attributes }));
+	const { name, startTime, status } = span;
+	const flat = { name, traceId, spanId, parentSpanId, startTime, status, attributes, events };
 	return {
-		name: span.name,
 		traceId,
 		spanId,
-		parentSpanId: span.parentSpanContext?.spanId,
-		startTime: span.startTime,
-		status: span.status,
-		attributes: readable(span.attributes),
-		events: span.events
-			.filter(({ name }) => name.startsWith("gen_ai."))
-			.map(({ name, attributes }) => ({ name, attributes })),
+		parentSpanId,
+		isAgent:
+			attributes["gen_ai.operation.name"] === "invoke_agent" ||
+			attributes["openinference.span.kind"] === "AGENT",
+		// Whether it may belong to an agent. Any operation may have an `error.type`.
+		isGenAi: events.length > 0 || Object.keys(attributes).some((name) => name !== "error.type"),
+		line: `${JSON.stringify(flat)}\n`,
 	};
 }
 
-const isAgent = ({ attributes }) =>
-	attributes["gen_ai.operation.name"] === "invoke_agent" ||
-	attributes["openinference.span.kind"] === "AGENT";
-
-/** Whether a span may belong to an agent. Any operation may have an `error.type`. */
-const isGenAi = ({ attributes, events }) =>
-	events.length > 0 || Object.keys(attributes).some((name) => name !== "error.type");
-
 /**
  * Returns the id of the evaluated span of a trace: the agent in its key, or else the topmost span of
- * generative AI if there is only one; else `undefined`.
+ * generative AI if there is only one; else `undefined`. Spans are in the order in which they began, so that
+ * parents come first.
  */
 function subjectOf(spans, key) {
 	const agent = key?.split(":")[1];
 	if (agent) return agent;
-	const byId = new Map(spans.map((span) => [span.spanId, span]));
-	function isTop(span) {
-		for (let above = byId.get(span.parentSpanId); above; ) {
-			if (isGenAi(above)) return false;
-			above = byId.get(above.parentSpanId);
-		}
-		return true;
-	}
-	const tops = spans.filter((span) => isGenAi(span) && !isAgent(span) && isTop(span));
+	/** Ids of the spans of generative AI and of all below them. */
+	const within = new Set();
+	const tops = spans.filter(({ spanId, parentSpanId, isAgent, isGenAi }) => {
+		const isBelow = within.has(parentSpanId);
+		if (isBelow || isGenAi) within.add(spanId);
+		return isGenAi && !isBelow && !isAgent;
+	});
 	return tops.length === 1 ? tops[0].spanId : undefined;
 }
 
-module.exports = { flatSpan, isGenAi, subjectOf };
+module.exports = { keptSpan, subjectOf };

@@ -2,23 +2,19 @@
 
 const { ignore, until } = require("@knowledgepulse/scoring/internal/signals");
 
-/** The number of stores on each pool, which share one listener. */
-const users = new WeakMap();
+/** How long a statement waits for a lock. */
+const LOCK_TIMEOUT_MS = 5000;
+
+/** Pools that have the listener. */
+const guarded = new WeakSet();
 
 /**
- * Prevents the loss of an idle connection, which the pool replaces, from ending the process. Returns a
- * function that undoes this.
+ * Prevents the loss of an idle connection, which the pool replaces, from ending the process. For good, because
+ * connections may still be closing after the end of the last store and of the pool.
  */
 function guard(pool) {
-	const change = (by) => {
-		const count = (users.get(pool) ?? 0) + by;
-		users.set(pool, count);
-		return count;
-	};
-	if (change(1) === 1) pool.on("error", ignore);
-	return () => {
-		if (change(-1) === 0) pool.off("error", ignore);
-	};
+	if (!guarded.has(pool)) pool.on("error", ignore);
+	guarded.add(pool);
 }
 
 /** Returns a client whose lost connection does not end the process either. */
@@ -50,18 +46,27 @@ async function withClient(pool, signal, work) {
 		connecting.then((late) => release(late, false), ignore);
 		throw error;
 	});
-	// Values are read as text, whatever the pool's setting.
-	const { binary } = client;
-	client.binary = false;
 	let broken = true;
 	try {
 		const result = await until(signal, work(client));
 		broken = false;
 		return result;
 	} finally {
-		client.binary = binary;
 		release(client, broken);
 	}
 }
 
-module.exports = { guard, withClient };
+/**
+ * Calls `work` with a client of the pool in a transaction that others' commits are visible in, whatever the default of
+ * the database. An error closes the connection, which ends the transaction.
+ */
+function inTransaction(pool, signal, work) {
+	return withClient(pool, signal, async (client) => {
+		await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
+		const result = await work(client);
+		await client.query("COMMIT");
+		return result;
+	});
+}
+
+module.exports = { LOCK_TIMEOUT_MS, guard, inTransaction, withClient };

@@ -4,7 +4,7 @@ import type { NoveltyStore, StoreEntry, StoreOptions, StorePage } from "@knowled
 export interface PostgresClient {
 	on(event: "error", listener: (error: Error) => void): unknown;
 	off(event: "error", listener: (error: Error) => void): unknown;
-	query(config: object): Promise<{ rows: unknown[] }>;
+	query(config: object | string): Promise<{ rows: unknown[] }>;
 	/** `true` closes the connection. */
 	release(destroy?: boolean): void;
 }
@@ -13,37 +13,37 @@ export interface PostgresClient {
 export interface PostgresPool {
 	connect(callback: (error: Error | undefined, client?: PostgresClient) => void): void;
 	on(event: "error", listener: (error: Error) => void): unknown;
-	off(event: "error", listener: (error: Error) => void): unknown;
 }
 
 /** Options of {@link PostgresStore}. Either `pool` or `connectionString` is required. */
 export interface PostgresStoreOptions {
 	/**
-	 * Your pool; `close` does not end it. Until then the store listens to its `"error"` events, so that losing an idle
-	 * connection does not end the process. Connections need PostgreSQL's default isolation level, "read committed".
+	 * Your pool; `close` does not end it. The store listens to its `"error"` events for good, so that losing an idle
+	 * connection, or one that is closing, does not end the process.
 	 */
-	pool?: PostgresPool;
+	pool?: PostgresPool | undefined;
 	/** Where to connect, with a pool of at most 4 connections; needs `pg`. */
 	connectionString?: string | undefined;
 	/** Scorers with the same namespace share a memory. 1 to 200 characters. Default: `"default"`. */
-	namespace?: string;
+	namespace?: string | undefined;
 	/**
 	 * Whether every call waits until its entries are on disk, by the server's `synchronous_commit`. Otherwise a crash of
 	 * the server may lose the entries of the last `3 × wal_writer_delay`, 0.6 s by default; all processes then treat them
 	 * as never added. `forget` and `clear` always wait. Default: `false`.
 	 */
-	durable?: boolean;
+	durable?: boolean | undefined;
 	/** Whether to make the tables and functions if they are missing. Default: `false`. */
-	migrate?: boolean;
+	migrate?: boolean | undefined;
 }
 
 /**
- * A store on PostgreSQL 14 or later, in a database with the encoding UTF8, without extensions. Every call is one
- * statement without state outside its transaction, so PgBouncer works in any mode.
+ * A store on PostgreSQL 14 or later, in a database with the encoding UTF8, without extensions. Its tables and functions
+ * are in the schema `kp_novelty`. Every call is one statement with parameters, without state outside its transaction, so
+ * PgBouncer works in any mode. If the default isolation level is not "read committed", a call takes three round trips.
  *
  * Rejects with the errors of `pg`, or with a `ScoringError` with one of these codes: `STORE_MISMATCH`: the tables are missing, older or
- * newer, the namespace belongs to another model, or the isolation level is not "read committed";
- * `INVALID_STORE`: the tables contradict each other; `CLOSED`: `close` was called.
+ * newer, or belong to another role; `INVALID_STORE`: the tables contradict each other; `INVALID_OPTION`: an id is longer
+ * than 1,024 bytes of UTF-8; `CLOSED`: `close` was called.
  * @example
  * ```ts
  * import { Scorer } from "@knowledgepulse/scoring";
@@ -65,7 +65,8 @@ export class PostgresStore implements NoveltyStore {
 	read(options: StoreOptions): Promise<StorePage>;
 	/**
 	 * Applies the migrations that the database lacks, each in a transaction. Several processes may do so at the same
-	 * time. Rejects with `STORE_MISMATCH` if the database has migrations that this version does not know.
+	 * time; each waits 5 seconds for a lock. Rejects with `STORE_MISMATCH` if the database has migrations that this
+	 * version does not know, or its schema `kp_novelty` belongs neither to the current role nor to a superuser.
 	 * @example
 	 * ```ts
 	 * import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
@@ -74,8 +75,11 @@ export class PostgresStore implements NoveltyStore {
 	 * await store.close();
 	 * ```
 	 */
-	migrate(options?: { signal?: AbortSignal }): Promise<void>;
-	/** Waits for pending calls, and ends the pool unless it was passed in. Later calls reject. */
+	migrate(options?: { signal?: AbortSignal | undefined }): Promise<void>;
+	/**
+	 * Waits for pending calls, and ends the pool unless it was passed in; a connection that is being made delays this by
+	 * up to 10 seconds. Later calls reject.
+	 */
 	close(): Promise<void>;
 }
 

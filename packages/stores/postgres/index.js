@@ -6,25 +6,24 @@ const {
 	kinds,
 	readOptions,
 } = require("@knowledgepulse/scoring/internal/options");
-const { guard, withClient } = require("./client.js");
+const { LOCK_TIMEOUT_MS, guard, inTransaction, withClient } = require("./client.js");
 const { isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
-const { SHARED, readStoreOptions } = require("../options.js");
-const { callFunction, toPage, writeEntries } = require("./wire.js");
+const { SHARED, checkIds, readStoreOptions } = require("../options.js");
+const { callFunction, writeEntries } = require("./wire.js");
 
-/** How long a statement waits for the lock of its namespace. */
-const LOCK_TIMEOUT_MS = 5000;
-
-/** The PostgreSQL errors for a missing schema. */
-const UNDEFINED = ["42883", "42P01"];
+/** The PostgreSQL errors for missing schemas, tables and functions. */
+const UNDEFINED = ["3F000", "42883", "42P01"];
+/** Those for an isolation level that others' commits are invisible at, also on a standby. */
+const ISOLATION = ["KP001", "0A000"];
 const UNIQUE_VIOLATION = "23505";
+/** A number at the end of its type. */
+const OUT_OF_RANGE = "22003";
 const LACKING =
 	"the database lacks the tables or functions of a novelty store: set migrate: true, call migrate(), or run what migrationSql() returns";
-/** Raised by the functions of the store. */
-const MISMATCH = "KP001";
 
 const OPTIONS = {
 	pool: kind("a pool of pg", (pool) =>
-		["connect", "on", "off"].every((name) => typeof pool?.[name] === "function"),
+		["connect", "on"].every((name) => typeof pool?.[name] === "function"),
 	),
 	connectionString: kinds.text,
 	...SHARED,
@@ -55,7 +54,8 @@ function makePool(connectionString) {
 exports.PostgresStore = class PostgresStore {
 	#options;
 	#pool;
-	#unguard;
+	/** Whether calls need a transaction of their own because of the default isolation level. */
+	#needsTransaction = false;
 	#calls = new Set();
 	#closing;
 
@@ -67,7 +67,7 @@ exports.PostgresStore = class PostgresStore {
 			throw invalidOption("pool", "either pool or connectionString", found);
 		}
 		this.#pool = pool ?? makePool(connectionString);
-		this.#unguard = guard(this.#pool);
+		guard(this.#pool);
 	}
 
 	async append(entries, options) {
@@ -76,9 +76,9 @@ exports.PostgresStore = class PostgresStore {
 
 	async read(options) {
 		return this.#track(async () => {
-			const rows = await this.#call("kp_novelty_read_v1", options);
-			// No rows: the namespace or a new epoch must be created.
-			return rows.length > 0 ? toPage(rows) : this.#append([], { ...options, keepFrom: null });
+			const page = await this.#call("read", options);
+			// Without one, the namespace or a new epoch must be created.
+			return page ?? this.#append([], { ...options, keepFrom: null });
 		});
 	}
 
@@ -91,15 +91,17 @@ exports.PostgresStore = class PostgresStore {
 		this.#closing ??= (async () => {
 			await Promise.allSettled(this.#calls);
 			if (!this.#options.pool) await this.#pool.end();
-			this.#unguard();
 		})();
 		return this.#closing;
 	}
 
 	async #append(entries, options) {
+		checkIds(entries);
 		const { durable } = this.#options;
 		const more = [options.keepFrom, durable, LOCK_TIMEOUT_MS, ...writeEntries(entries)];
-		return toPage(await this.#call("kp_novelty_append_v1", options, more));
+		const page = await this.#call("append", options, more);
+		if (page) return page;
+		throw new ScoringError("the server answers without a page", { code: "STORE_UNAVAILABLE" });
 	}
 
 	/** Makes `close` wait for a call. */
@@ -110,30 +112,36 @@ exports.PostgresStore = class PostgresStore {
 		return call.finally(() => this.#calls.delete(call));
 	}
 
-	/** Calls a function of the database; first applies missing migrations if `migrate` allows it. */
+	/** Calls a function of the database, again if what an error says can be mended. */
 	async #call(name, { header, after, limit, signal }, more = []) {
 		const { namespace } = this.#options;
 		const { model, maxElements, ttlMs } = header;
 		const { epoch = null, seq = null, call = null } = after ?? {};
-		const place = [namespace, model, maxElements, ttlMs, epoch, seq, call, limit];
-		const run = () =>
-			withClient(this.#pool, signal, (client) => callFunction(client, name, [...place, ...more]));
-		try {
-			return await run().catch(async (error) => {
-				if (!UNDEFINED.includes(error?.code)) throw error;
-				if (this.#options.migrate) await migrate(this.#pool, signal);
-				else if (await isOlder(this.#pool, signal)) throw mismatch(LACKING);
-				return run();
-			});
-		} catch (error) {
-			if (error?.code === MISMATCH) throw mismatch(error.message);
-			if (error?.code === UNIQUE_VIOLATION && error.table === "kp_novelty_entries")
-				throw new ScoringError(
-					`namespace "${namespace}" has entries beyond its head: ${error.message}`,
-					{ code: "INVALID_STORE", cause: error },
-				);
-			throw error;
+		const values = [namespace, model, maxElements, ttlMs, epoch, seq, call, limit, ...more];
+		let mayMigrate = this.#options.migrate;
+		for (;;) {
+			const within = this.#needsTransaction ? inTransaction : withClient;
+			try {
+				return await within(this.#pool, signal, (client) => callFunction(client, name, values));
+			} catch (error) {
+				const isUndefined = UNDEFINED.includes(error?.code);
+				if (ISOLATION.includes(error?.code) && within === withClient) {
+					this.#needsTransaction = true;
+				} else if (isUndefined && mayMigrate) {
+					mayMigrate = false;
+					await migrate(this.#pool, signal);
+				} else if (isUndefined && (await isOlder(this.#pool, signal))) throw mismatch(LACKING);
+				else throw this.#toError(error);
+			}
 		}
+	}
+
+	#toError(error) {
+		const isBeyond = error?.code === UNIQUE_VIOLATION && error.table === "entries";
+		if (!isBeyond && error?.code !== OUT_OF_RANGE) return error;
+		const found = isBeyond ? "entries beyond its head" : "numbers out of range";
+		const message = `namespace "${this.#options.namespace}" has ${found}: ${error.message}`;
+		return new ScoringError(message, { code: "INVALID_STORE", cause: error });
 	}
 };
 

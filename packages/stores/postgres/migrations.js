@@ -2,7 +2,7 @@
 const { readFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { ScoringError } = require("@knowledgepulse/scoring");
-const { withClient } = require("./client.js");
+const { LOCK_TIMEOUT_MS, inTransaction, withClient } = require("./client.js");
 
 /**
  * The files of the migrations, numbered from 1. Each takes the lock, adds its version, and fails without changes if it
@@ -10,7 +10,19 @@ const { withClient } = require("./client.js");
  */
 const MIGRATIONS = ["1-store.sql"];
 
-const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('kp_novelty_migrations', 7220))";
+/** Raised for a schema of another role. */
+const FOREIGN = "KP002";
+
+const LOCK =
+	"SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('kp_novelty_migrations'::pg_catalog.text, 7220::bigint))";
+
+// Not to_regclass, which may have cached the absence of the table before the lock.
+const BOOK = `SELECT FROM pg_catalog.pg_class c
+	JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+	WHERE n.nspname OPERATOR(pg_catalog.=) 'kp_novelty'::pg_catalog.name
+		AND c.relname OPERATOR(pg_catalog.=) 'migrations'::pg_catalog.name`;
+const NEWEST =
+	"SELECT pg_catalog.max(version)::pg_catalog.text AS version FROM kp_novelty.migrations";
 
 const mismatch = (message) => new ScoringError(message, { code: "STORE_MISMATCH" });
 
@@ -20,10 +32,8 @@ const migrationSql = () => MIGRATIONS.map(sqlOf).join("\n");
 
 /** Returns the number of the newest migration that the database has. Throws if it has newer ones. */
 async function newest(client) {
-	// Not to_regclass, which may have cached the absence of the table before the lock.
-	const book = `SELECT FROM pg_class WHERE relname = 'kp_novelty_migrations' AND pg_table_is_visible(oid)`;
-	if ((await client.query(book)).rows.length === 0) return 0;
-	const found = await client.query("SELECT max(version) AS version FROM kp_novelty_migrations");
+	if ((await client.query(BOOK)).rows.length === 0) return 0;
+	const found = await client.query(NEWEST);
 	const version = Number(found.rows[0].version);
 	if (version > MIGRATIONS.length)
 		throw mismatch(
@@ -33,16 +43,15 @@ async function newest(client) {
 }
 
 /** Applies missing migrations, each in its own transaction. */
-function migrate(pool, signal) {
-	return withClient(pool, signal, async (client) => {
-		for (const [index, file] of MIGRATIONS.entries()) {
-			// On an error the connection is closed, which ends the transaction.
-			await client.query("BEGIN");
+async function migrate(pool, signal) {
+	for (const [index, file] of MIGRATIONS.entries())
+		await inTransaction(pool, signal, async (client) => {
+			await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
 			await client.query(LOCK);
 			if ((await newest(client)) <= index) await client.query(sqlOf(file));
-			await client.query("COMMIT");
-		}
-	});
+		}).catch((error) => {
+			throw error?.code === FOREIGN ? mismatch(error.message) : error;
+		});
 }
 
 /** Returns whether a database lacks migrations. Throws if it has newer ones. */

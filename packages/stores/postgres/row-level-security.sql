@@ -10,10 +10,14 @@
 -- Tenants that must not do so need separate databases.
 
 CREATE ROLE kp_novelty_tenant NOLOGIN;
-GRANT SELECT, INSERT, UPDATE, DELETE ON kp_novelty_head, kp_novelty_entries TO kp_novelty_tenant;
-GRANT SELECT ON kp_novelty_migrations TO kp_novelty_tenant;
+GRANT USAGE ON SCHEMA kp_novelty TO kp_novelty_tenant;
+GRANT SELECT, INSERT, UPDATE, DELETE ON kp_novelty.head, kp_novelty.entries TO kp_novelty_tenant;
+GRANT SELECT ON kp_novelty.migrations TO kp_novelty_tenant;
 
-ALTER TABLE kp_novelty_head ENABLE ROW LEVEL SECURITY;
-ALTER TABLE kp_novelty_entries ENABLE ROW LEVEL SECURITY;
-CREATE POLICY kp_novelty_own ON kp_novelty_head TO kp_novelty_tenant USING (namespace = current_user::text);
-CREATE POLICY kp_novelty_own ON kp_novelty_entries TO kp_novelty_tenant USING (namespace = current_user::text);
+ALTER TABLE kp_novelty.head ENABLE ROW LEVEL SECURITY;
+ALTER TABLE kp_novelty.entries ENABLE ROW LEVEL SECURITY;
+-- Operator and type have their schema, so that no other is found by the search_path.
+CREATE POLICY kp_novelty_own ON kp_novelty.head TO kp_novelty_tenant
+	USING (namespace OPERATOR(pg_catalog.=) current_user::pg_catalog.text);
+CREATE POLICY kp_novelty_own ON kp_novelty.entries TO kp_novelty_tenant
+	USING (namespace OPERATOR(pg_catalog.=) current_user::pg_catalog.text);

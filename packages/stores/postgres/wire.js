@@ -1,65 +1,45 @@
 /**
- * Calls the functions in the database. Rows come in PostgreSQL's binary COPY format, which clients pass on
- * unread, because decoding rows of text would take longer than everything else.
+ * Calls the functions in the database, by what every version of `pg`, and everything that wraps it, supports: a text, the
+ * same for all calls, and parameters.
  */
 
 const { unpack } = require("../entries.js");
 
-/** Signature, flags, and the length of the header extension, before the first row. */
-const HEADER_BYTES = 19;
+/** The types of the parameters. The first eight are those of both functions. */
+const PLACE = ["text", "text", "int8", "float8", "uuid", "int8", "uuid", "int4"];
+const CHANGES = ["float8", "bool", "int4", "uuid[]", "text[]", "text[]", "bytea"];
 
-/** Returns the columns of a row: a Buffer for each, or null. */
-function readRow(bytes, start) {
-	const columns = [];
-	let end = start + 2;
-	// -1 after the last row.
-	for (let count = bytes.readInt16BE(start); count > 0; count--) {
-		const length = bytes.readInt32BE(end);
-		end += 4;
-		// -1 for null.
-		columns.push(length < 0 ? null : bytes.subarray(end, end + length));
-		end += Math.max(length, 0);
-	}
-	return columns;
+/** A qualified name and exact types, so that the text means the same with every `search_path`. */
+function callOf(name, types) {
+	const parameters = types.map((type, index) => `$${index + 1}::pg_catalog.${type}`);
+	return `SELECT page, entries, embeddings FROM kp_novelty.${name}(${parameters.join(", ")})`;
 }
 
-const elementOf = (text) => (text === null ? "NULL" : `"${text.replaceAll(/["\\]/g, "\\$&")}"`);
+const CALLS = {
+	read: callOf("read_v1", PLACE),
+	append: callOf("append_v1", [...PLACE, ...CHANGES]),
+};
 
-/** Returns a value as an SQL literal without a type. */
-function literal(client, value) {
-	if (value === null) return "NULL";
-	if (Buffer.isBuffer(value)) return `E'\\\\x${value.toString("hex")}'`;
-	if (Array.isArray(value)) return client.escapeLiteral(`{${value.map(elementOf)}}`);
-	return typeof value === "string" ? client.escapeLiteral(value) : String(value);
-}
+/** The oid of `text`, the type of the embeddings. */
+const TEXT = 25;
 
-/** Calls a function in the database. Returns its rows, as {@link readColumns} reads them. */
-async function callFunction(client, name, parameters) {
-	const values = parameters.map((value) => literal(client, value)).join(", ");
-	const text = `COPY (SELECT * FROM ${name}(${values})) TO STDOUT (FORMAT binary)`;
-	const rows = [];
-	let start = HEADER_BYTES;
-	await new Promise((resolve, reject) => {
-		// A query object of `pg`.
-		client.query({
-			submit: (connection) => connection.query(text),
-			// Called for each row and for the end. All rows of a page, read together, would delay the event loop.
-			handleCopyData({ chunk }) {
-				try {
-					// A copy, because the client reuses its memory.
-					const row = readRow(Buffer.from(chunk), start);
-					start = 0;
-					if (row.length > 0) rows.push(readColumns(row));
-				} catch (error) {
-					reject(error);
-				}
-			},
-			handleCommandComplete() {},
-			handleReadyForQuery: resolve,
-			handleError: reject,
-		});
-	});
-	return rows;
+/**
+ * Instead of the application's parsers, and for each value when it arrives: all embeddings of a page, decoded together,
+ * would delay the event loop. JSON and text are the same bytes in both formats of results.
+ */
+const types = {
+	getTypeParser: (oid) => (oid === TEXT ? (text) => Buffer.from(String(text), "base64") : String),
+};
+
+/** Calls a function in the database. Returns its page, or undefined if it has none. */
+async function callFunction(client, name, values) {
+	const { rows } = await client.query({ text: CALLS[name], values, types, rowMode: "array" });
+	if (rows.length === 0) return undefined;
+	const [[page], ...parts] = rows;
+	const { epoch, head, first, reset, ...header } = JSON.parse(page);
+	const entries = parts.flatMap(([, json, embeddings]) => unpack(json, embeddings));
+	for (const entry of entries) entry.id = readId(entry.id);
+	return { header, epoch, head, first, reset, entries };
 }
 
 /** PostgreSQL has no U+0000 in text, so it is written as U+001A and 0, and U+001A as U+001A and 1. */
@@ -85,17 +65,4 @@ function writeEntries(entries) {
 	];
 }
 
-/** Reads one row of a page: the first describes the page, the others have entries. */
-function readColumns([page, rows, embeddings]) {
-	if (page) return JSON.parse(page);
-	const entries = unpack(rows, embeddings);
-	for (const entry of entries) entry.id = readId(entry.id);
-	return entries;
-}
-
-/** Makes a page from its rows. */
-function toPage([{ epoch, head, first, reset, ...header }, ...entries]) {
-	return { header, epoch, head, first, reset, entries: entries.flat() };
-}
-
-module.exports = { callFunction, toPage, writeEntries };
+module.exports = { callFunction, writeEntries };

@@ -1,13 +1,20 @@
 /** Opens the file: sets it up, and checks its application and schema. */
-const { existsSync } = require("node:fs");
-const { dirname } = require("node:path");
+const { accessSync, constants, existsSync, readdirSync } = require("node:fs");
+const { dirname, join } = require("node:path");
 
 /** `kpnl`, the application id in the header of the file. */
 const APPLICATION = 0x6b706e6c;
 const SCHEMA = 1;
 
 /** Primary result codes of SQLite. */
-const CODES = { BUSY: 5, CORRUPT: 11, CANTOPEN: 14, NOTADB: 26 };
+const CODES = { ERROR: 1, BUSY: 5, READONLY: 8, CORRUPT: 11, CANTOPEN: 14, AUTH: 23, NOTADB: 26 };
+/** An entry beyond the head. */
+const CONSTRAINT_PRIMARYKEY = 1555;
+/** The binding's error for an integer that is not safe. */
+const OUT_OF_RANGE = "ERR_OUT_OF_RANGE";
+
+/** Answers of an authorizer. */
+const [OK, DENY] = [0, 1];
 
 const codeOf = (error) => (error?.errcode ?? 0) & 0xff;
 
@@ -64,6 +71,31 @@ function hasTables(db) {
 	return false;
 }
 
+// Without the tables of ANALYZE, and the indexes that SQLite makes for the tables.
+const OBJECTS = `SELECT type, name, sql FROM sqlite_schema
+	WHERE sql IS NOT NULL AND tbl_name NOT LIKE 'sqlite!_stat_' ESCAPE '!'`;
+
+/** Throws unless the schema is that of the tables. Triggers or views could run anything, for ever. */
+function checkSchema(db, DatabaseSync) {
+	const objectsOf = (one) =>
+		one
+			.prepare(OBJECTS)
+			.all()
+			.map((row) => JSON.stringify(row));
+	const model = new DatabaseSync(":memory:");
+	model.exec(TABLES);
+	const expected = objectsOf(model);
+	model.close();
+	const found = objectsOf(db);
+	const other = found.find((row) => !expected.includes(row));
+	const missing = expected.find((row) => !found.includes(row));
+	if (other ?? missing) {
+		const { type, name } = JSON.parse(other ?? missing);
+		const message = `the store ${other ? "has a foreign" : "lacks its"} ${type} ${name}`;
+		throw new StoreError("INVALID_STORE", message);
+	}
+}
+
 /** Creates the tables in a new file, and configures the connection. */
 function setUp(db) {
 	const isNew = !hasTables(db);
@@ -83,12 +115,20 @@ function setUp(db) {
 	db.exec("COMMIT");
 }
 
+/** Names the addons of SQLite, for tools that look for files in the source. Nothing calls it. */
+function _addons() {
+	readdirSync(join(__dirname, "../../../@photostructure/sqlite/prebuilds"));
+}
+
 /** Returns the open file. Never waits: throws SQLite's error if the file is locked. */
 function openFile(path) {
 	const { DatabaseSync } = require("@photostructure/sqlite");
 	const db = new DatabaseSync(path, { timeout: 0 });
 	try {
+		// Also those that others make later: the last parameter names the trigger or the view.
+		db.setAuthorizer((_action, ...[, , , source]) => (source === null ? OK : DENY));
 		setUp(db);
+		checkSchema(db, DatabaseSync);
 	} catch (error) {
 		db.close();
 		throw error;
@@ -96,16 +136,33 @@ function openFile(path) {
 	return db;
 }
 
+/** Returns why a file cannot be opened or written, if its folder or its permissions say it. */
+function reasonOf(path) {
+	const folder = dirname(path);
+	if (!existsSync(folder)) return `: there is no folder ${folder}`;
+	for (const [kind, place] of Object.entries({ file: path, folder }))
+		try {
+			accessSync(place, constants.W_OK);
+		} catch (error) {
+			if (error.code !== "ENOENT") return `: the ${kind} ${place} is not writable (${error.code})`;
+		}
+	return "";
+}
+
 /** Returns the code, message and cause of an error for the caller. */
 function describe(path, error) {
 	const { code, message, errcode, sqliteCodeName } = error;
 	if (error instanceof StoreError) return { code, message };
-	const isDamaged = [CODES.CORRUPT, CODES.NOTADB].includes(codeOf(error));
-	const isFolderMissing = codeOf(error) === CODES.CANTOPEN && !existsSync(dirname(path));
+	const isDamaged =
+		// A statement fails where the schema has been changed.
+		[CODES.ERROR, CODES.CORRUPT, CODES.AUTH, CODES.NOTADB].includes(codeOf(error)) ||
+		errcode === CONSTRAINT_PRIMARYKEY ||
+		code === OUT_OF_RANGE;
+	const isClosed = [CODES.READONLY, CODES.CANTOPEN].includes(codeOf(error));
 	return {
 		code: isDamaged ? "INVALID_STORE" : "STORE_UNAVAILABLE",
-		message: message + (isFolderMissing ? `: there is no folder ${dirname(path)}` : ""),
-		cause: { message, errcode, code: sqliteCodeName },
+		message: message + (isClosed ? reasonOf(path) : ""),
+		cause: { message, errcode, code: sqliteCodeName ?? code },
 	};
 }
 

@@ -9,13 +9,13 @@ export interface SqliteStoreOptions {
 	 */
 	path: string;
 	/** Scorers with the same file and namespace share a memory. 1 to 200 characters except NUL. Default: `"default"`. */
-	namespace?: string;
+	namespace?: string | undefined;
 	/**
 	 * Whether every append waits for the disk. Otherwise a crash of the operating system or a power loss
 	 * may lose the last ones; a crash of the process loses none. `forget` and `clear` always wait.
 	 * Default: `false`.
 	 */
-	durable?: boolean;
+	durable?: boolean | undefined;
 }
 
 /**
@@ -27,7 +27,8 @@ export interface SqliteStoreOptions {
  *
  * - `"STORE_UNAVAILABLE"`: the file cannot be opened, read or written.
  * - `"STORE_MISMATCH"`: it belongs to another application, or to a newer version of this package.
- * - `"INVALID_STORE"`: it is not an SQLite file, or it is damaged.
+ * - `"INVALID_STORE"`: it is not an SQLite file, it is damaged, or it has triggers, views or tables that are not the store's.
+ * - `"INVALID_OPTION"`: an id is longer than 1,024 bytes of UTF-8.
  * - `"CLOSED"`: the store was closed.
  * @example
  * ```ts

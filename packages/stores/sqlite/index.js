@@ -5,7 +5,7 @@ const { ScoringError } = require("@knowledgepulse/scoring");
 const { kind, required } = require("@knowledgepulse/scoring/internal/options");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { pack, unpack } = require("../entries.js");
-const { SHARED, readStoreOptions } = require("../options.js");
+const { SHARED, checkIds, readStoreOptions } = require("../options.js");
 
 const SQLITE = "@photostructure/sqlite";
 
@@ -49,6 +49,7 @@ class SqliteStore {
 	}
 
 	async append(entries, { header, after, limit, signal, keepFrom }) {
+		checkIds(entries);
 		const request = { header, after, limit, keepFrom, ...pack(entries) };
 		return this.#call(request, signal);
 	}

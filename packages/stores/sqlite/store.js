@@ -23,7 +23,9 @@ const STATEMENTS = {
 			FROM novelty_entries WHERE namespace = ?1
 		) AS mended WHERE namespace = ?1 AND novelty_entries.seq = mended.seq AND novelty_entries.at <> mended.at`,
 	// The caller has the embeddings of its own entries, from the last parameter on.
-	page: `SELECT seq, CAST(at AS REAL), kind, call, id, CASE WHEN seq < ? THEN embedding END
+	// No trace has an id that is too long, which others have written.
+	page: `SELECT seq, CAST(at AS REAL), kind, call,
+			CASE WHEN length(id) <= 1024 THEN id END, CASE WHEN seq < ? THEN embedding END
 		FROM novelty_entries WHERE namespace = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
 	erase: `UPDATE novelty_entries SET embedding = NULL
 		WHERE namespace = ? AND id = ? AND embedding IS NOT NULL AND seq < ?`,

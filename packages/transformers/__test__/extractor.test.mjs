@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { runs } from "../../../__test__/fixtures/runs.mjs";
 import { Scorer } from "../../../__test__/oracle/scorer.mjs";
 import { repeats } from "../../../__test__/support/draws.mjs";
-import { files, firstOf } from "../../../__test__/support/recorded.mjs";
 import { assertWithin } from "../../../__test__/support/scores.mjs";
+import { files, firstOf } from "../../../__test__/support/trace-files.mjs";
 import { OPTIONS, ownExtractor, realExtractor } from "./support.mjs";
 
 /** The greatest difference of numbers in vectors, and of scores. */

@@ -73,7 +73,8 @@ fn histograms(
     threshold: Option<f64>,
 ) -> Vec<Chart> {
     let bins = distributions.iter().flat_map(|(_, _, distribution)| {
-        distribution.histogram.iter().map(|bin| bin_share(*bin, distribution))
+        let all = rows(distribution);
+        distribution.histogram.iter().map(move |bin| share(*bin, all))
     });
     let highest = bins.fold(0.0, f64::max);
     // 5 %, 10 %, 20 % … 100 %.
@@ -84,9 +85,9 @@ fn histograms(
         let name = format!("Histogram of {what}, {title}");
         let y = Axis::share("share of traces", top);
         let mut plot = Plot::new(&name, &note, Axis::unit(what), y);
-        let width = 1.0 / distribution.histogram.len().max(1) as f64;
+        let (width, all) = (1.0 / distribution.histogram.len().max(1) as f64, rows(distribution));
         for (index, bin) in distribution.histogram.iter().enumerate() {
-            let (from, share) = (index as f64 * width, bin_share(*bin, distribution));
+            let (from, share) = (index as f64 * width, share(*bin, all));
             let to = from + width;
             let rows = count(*bin, "trace");
             plot.bar(from, to, share, &format!("{from:.2}–{to:.2}: {rows} ({})", percent(share)));
@@ -98,12 +99,12 @@ fn histograms(
 }
 
 fn rows(of: &Distribution) -> usize {
-    of.histogram.iter().sum()
+    of.histogram.iter().copied().fold(0, usize::saturating_add)
 }
 
-/// Returns the share of the rows of one bin.
-fn bin_share(bin: usize, of: &Distribution) -> f64 {
-    bin as f64 / rows(of).max(1) as f64
+/// Returns the share of the rows of one bin among all rows.
+fn share(bin: usize, all: usize) -> f64 {
+    bin as f64 / all.max(1) as f64
 }
 
 /// Draws small histograms of the score and of the dimensions; `None` without rows.

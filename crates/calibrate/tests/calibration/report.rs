@@ -1,5 +1,7 @@
 //! The report: escaping, no external references, a valid document for any rows.
 
+use std::{sync::mpsc, thread, time::Duration};
+
 use knowledgepulse_calibrate::{
     Options, Row, Target,
     report::{self, Context},
@@ -234,6 +236,18 @@ fn weights_without_the_outcome_leave_its_weight() {
     assert!(html.contains("The labels equal success, or nearly"));
     assert!(html.contains("outcome confidence was left out"));
     assert!(html.contains("outcomeConfidence: 0.2 }"));
+}
+
+#[test]
+fn calibration_of_very_many_bins_makes_a_report() {
+    let rows = rows(30, |_, _| None);
+    let mut found = calibrate(&rows, &Options { replicates: 100, ..Options::default() }).unwrap();
+    found.overall.score.as_mut().unwrap().histogram = vec![1; 500_000];
+    // It takes seconds, but minutes if the bins are added for each of them.
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(report::html(&found, &[], &Context::default())));
+    let html = receiver.recv_timeout(Duration::from_secs(60)).expect("a report soon");
+    assert!(html.is_ok());
 }
 
 #[test]

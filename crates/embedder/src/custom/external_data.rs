@@ -1,31 +1,98 @@
 //! Finds the files of weights of an ONNX graph.
 //!
-//! A tensor whose numbers are in a file has an entry with the key `location` and the path of the file. The bytes of the
-//! graph are searched for such entries instead of parsed, because protobuf libraries write them in one way only.
+//! The messages here have only the fields of `onnx.proto` that lead to the names of these files.
 
 use std::{
     collections::BTreeSet,
-    fs::File,
-    io::{self, Read},
     path::{Path, PathBuf},
 };
 
-use memchr::memmem;
+use prost::Message;
 
-use crate::{EmbedError, Result, custom::is_inside};
+use crate::{EmbedError, Result, custom::is_inside, model::files::read};
 
-/// The beginning of an entry: the tag of the first field, its length, the key, and the tag of the second field.
-const ENTRY: &[u8] = b"\x0a\x08location\x12";
+/// The limit of Protocol Buffers.
+const MAX_GRAPH_BYTES: u64 = i32::MAX as u64;
 
-/// The longest path whose length has two bytes.
-const MAX_PATH_BYTES: usize = (1 << 14) - 1;
+/// The `data_location` of a tensor whose numbers are in a file.
+const EXTERNAL: i32 = 1;
 
-/// The size of a chunk of the graph, in bytes.
-const CHUNK: u64 = 1 << 20;
+#[derive(Message)]
+struct Model {
+    #[prost(message, optional, tag = "7")]
+    graph: Option<Graph>,
+    #[prost(message, repeated, tag = "25")]
+    functions: Vec<Function>,
+}
+
+#[derive(Message)]
+struct Graph {
+    #[prost(message, repeated, tag = "1")]
+    nodes: Vec<Node>,
+    #[prost(message, repeated, tag = "5")]
+    initializers: Vec<Tensor>,
+    #[prost(message, repeated, tag = "15")]
+    sparse_initializers: Vec<SparseTensor>,
+}
+
+#[derive(Message)]
+struct Function {
+    #[prost(message, repeated, tag = "7")]
+    nodes: Vec<Node>,
+    #[prost(message, repeated, tag = "11")]
+    attributes: Vec<Attribute>,
+}
+
+#[derive(Message)]
+struct Node {
+    #[prost(message, repeated, tag = "5")]
+    attributes: Vec<Attribute>,
+}
+
+#[derive(Message)]
+struct Attribute {
+    #[prost(message, optional, tag = "5")]
+    tensor: Option<Tensor>,
+    #[prost(message, optional, tag = "6")]
+    graph: Option<Graph>,
+    #[prost(message, repeated, tag = "10")]
+    tensors: Vec<Tensor>,
+    #[prost(message, repeated, tag = "11")]
+    graphs: Vec<Graph>,
+    #[prost(message, optional, tag = "22")]
+    sparse_tensor: Option<SparseTensor>,
+    #[prost(message, repeated, tag = "23")]
+    sparse_tensors: Vec<SparseTensor>,
+}
+
+#[derive(Message)]
+struct SparseTensor {
+    #[prost(message, optional, tag = "1")]
+    values: Option<Tensor>,
+    #[prost(message, optional, tag = "2")]
+    indices: Option<Tensor>,
+}
+
+#[derive(Message)]
+struct Tensor {
+    #[prost(message, repeated, tag = "13")]
+    external_data: Vec<Entry>,
+    #[prost(int32, tag = "14")]
+    data_location: i32,
+}
+
+#[derive(Message)]
+struct Entry {
+    #[prost(string, tag = "1")]
+    key: String,
+    #[prost(string, tag = "2")]
+    value: String,
+}
 
 pub(crate) fn files(graph: &Path) -> Result<Vec<PathBuf>> {
-    let found = File::open(graph).and_then(|graph| locations(graph, CHUNK));
-    let found = found.map_err(|error| EmbedError::file(graph, error))?;
+    let model = Model::decode(&read(graph, MAX_GRAPH_BYTES)?[..])
+        .map_err(|error| EmbedError::file(graph, format!("not an ONNX graph: {error}")))?;
+    let found = model.locations();
     if let Some(location) = found.iter().find(|location| !is_inside(location)) {
         let what = format!("external data: expected a file in its folder, got {location:?}");
         return Err(EmbedError::file(graph, what));
@@ -33,29 +100,43 @@ pub(crate) fn files(graph: &Path) -> Result<Vec<PathBuf>> {
     Ok(found.iter().map(|location| graph.with_file_name(location)).collect())
 }
 
-fn locations(mut graph: impl Read, chunk: u64) -> io::Result<BTreeSet<String>> {
-    let (mut found, mut bytes) = (BTreeSet::new(), Vec::new());
-    while graph.by_ref().take(chunk).read_to_end(&mut bytes)? > 0 {
-        let entries = memmem::find_iter(&bytes, ENTRY);
-        found.extend(entries.filter_map(|at| location(&bytes[at + ENTRY.len()..])));
-        // An entry may continue in the next chunk.
-        bytes.drain(..bytes.len().saturating_sub(ENTRY.len() + 2 + MAX_PATH_BYTES));
+impl Model {
+    /// Returns the names of the files of weights.
+    fn locations(&self) -> BTreeSet<&str> {
+        let of_functions = self.functions.iter().flat_map(|Function { nodes, attributes }| {
+            nodes.iter().flat_map(|node| &node.attributes).chain(attributes)
+        });
+        let of_graph = self.graph.iter().flat_map(Graph::tensors);
+        let tensors = of_graph.chain(of_functions.flat_map(Attribute::tensors));
+        let external = tensors.filter(|tensor| tensor.data_location == EXTERNAL);
+        let entries = external.flat_map(|tensor| &tensor.external_data);
+        let locations = entries.filter(|entry| entry.key == "location");
+        locations.map(|entry| entry.value.as_str()).collect()
     }
-    Ok(found)
 }
 
-/// Returns the path at the beginning of `bytes`, after its length.
-fn location(bytes: &[u8]) -> Option<String> {
-    let (length, rest) = match bytes {
-        [length @ ..0x80, rest @ ..] => (usize::from(*length), rest),
-        [low, high @ ..0x80, rest @ ..] => {
-            (usize::from(*low & 0x7f) | usize::from(*high) << 7, rest)
-        }
-        _ => return None,
-    };
-    let path = rest.get(..length)?;
-    // A value named `location` is followed by a line feed, the tag of its type.
-    (!path.starts_with(b"\n")).then(|| String::from_utf8_lossy(path).into_owned())
+impl Graph {
+    fn tensors(&self) -> Vec<&Tensor> {
+        let sparse = self.sparse_initializers.iter().flat_map(SparseTensor::parts);
+        let attributes = self.nodes.iter().flat_map(|node| &node.attributes);
+        let of_nodes = attributes.flat_map(Attribute::tensors);
+        self.initializers.iter().chain(sparse).chain(of_nodes).collect()
+    }
+}
+
+impl Attribute {
+    fn tensors(&self) -> Vec<&Tensor> {
+        let sparse = self.sparse_tensor.iter().chain(&self.sparse_tensors);
+        let sparse = sparse.flat_map(SparseTensor::parts);
+        let of_graphs = self.graph.iter().chain(&self.graphs).flat_map(Graph::tensors);
+        self.tensor.iter().chain(&self.tensors).chain(sparse).chain(of_graphs).collect()
+    }
+}
+
+impl SparseTensor {
+    fn parts(&self) -> impl Iterator<Item = &Tensor> {
+        self.values.iter().chain(&self.indices)
+    }
 }
 
 #[cfg(test)]
@@ -64,49 +145,76 @@ mod tests {
 
     use super::*;
 
-    /// A field that holds bytes.
+    /// A field that holds at most 127 bytes.
     fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
-        let length = match bytes.len() {
-            length @ ..0x80 => vec![length as u8],
-            length => vec![(length & 0x7f) as u8 | 0x80, (length >> 7) as u8],
-        };
-        [&[number << 3 | 2], &length[..], bytes].concat()
+        assert!(bytes.len() < 0x80);
+        [&[number << 3 | 2, bytes.len() as u8], bytes].concat()
     }
 
-    /// A tensor with its data in a file.
-    fn tensor(location: &str) -> Vec<u8> {
-        let entry = |key: &str, value: &str| {
-            let pair = [field(1, key.as_bytes()), field(2, value.as_bytes())].concat();
-            field(13, &pair)
-        };
-        [entry("offset", "0"), entry("location", location)].concat()
+    fn tensor(location: &str) -> Tensor {
+        let entry = |(key, value): (&str, &str)| Entry { key: key.into(), value: value.into() };
+        let external_data = [("offset", "0"), ("location", location)].map(entry).into();
+        Tensor { external_data, data_location: EXTERNAL }
+    }
+
+    fn node(attribute: Attribute) -> Node {
+        Node { attributes: vec![attribute] }
     }
 
     #[test]
-    fn locations_finds_each_file_once_wherever_chunks_end() {
-        let long = format!("inner/{}.bin", "b".repeat(200));
-        let value = field(13, &[field(1, b"location"), field(2, &field(1, &[8, 1]))].concat());
-        let graph = [
-            field(5, &tensor("a.bin")),
-            field(5, &tensor("a.bin")),
-            field(1, &field(5, &field(5, &tensor(&long)))),
-            value,
-            field(5, &field(9, b"numbers that lie in the graph")),
-        ];
-        let model = field(7, &graph.concat());
-        for chunk in (1..200).chain([CHUNK]) {
-            let found = locations(&model[..], chunk).unwrap();
-            assert_eq!(found, ["a.bin", &long].map(String::from).into(), "{chunk}");
-        }
+    fn locations_finds_each_file_wherever_a_tensor_is() {
+        let sparse = |values: &str, indices: &str| SparseTensor {
+            values: Some(tensor(values)),
+            indices: Some(tensor(indices)),
+        };
+        let inner = Graph { initializers: vec![tensor("inner/a.bin")], ..Graph::default() };
+        let branch = Graph { initializers: vec![tensor("branch")], ..Graph::default() };
+        let attribute = Attribute {
+            tensor: Some(tensor("tensor")),
+            tensors: vec![tensor("one"), tensor("two")],
+            graph: Some(inner),
+            graphs: vec![branch],
+            sparse_tensor: Some(sparse("c", "d")),
+            sparse_tensors: vec![sparse("e", "f")],
+        };
+        let graph = Graph {
+            initializers: vec![tensor("a.bin"), tensor("a.bin")],
+            sparse_initializers: vec![sparse("g", "h")],
+            nodes: vec![node(attribute)],
+        };
+        let of = |name| Attribute { tensor: Some(tensor(name)), ..Attribute::default() };
+        let functions =
+            vec![Function { nodes: vec![node(of("node"))], attributes: vec![of("default")] }];
+        let model = Model { graph: Some(graph), functions };
+        let decoded = Model::decode(&model.encode_to_vec()[..]).unwrap();
+        let all = "a.bin branch c d default e f g h inner/a.bin node one tensor two";
+        assert_eq!(decoded.locations(), all.split(' ').collect());
+    }
+
+    #[test]
+    fn locations_depends_on_fields_and_not_on_their_order() {
+        let location = [field(2, b"a.bin"), field(1, b"location")].concat();
+        let other = [field(1, b"location"), field(2, b"other")].concat();
+        let external = [14 << 3, EXTERNAL as u8];
+        // The metadata of the tensor, whose field has the number 16.
+        let metadata = [&[0x82, 0x01, other.len() as u8], &other[..]].concat();
+        let tensor = [&external, &field(13, &location)[..], &metadata].concat();
+        let in_the_graph = field(13, &other);
+        let graph = [field(5, &tensor), field(5, &in_the_graph)].concat();
+        let model = [field(14, &other), field(7, &graph)].concat();
+        let model = Model::decode(&model[..]).unwrap();
+        assert_eq!(model.locations(), BTreeSet::from(["a.bin"]));
     }
 
     #[test]
     fn files_rejects_paths_outside_of_the_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let graph = folder.path().join("model.onnx");
+        let path = folder.path().join("model.onnx");
         for location in ["../a.bin", "/etc/hostname", "inner/../../a.bin", "./../a"] {
-            fs::write(&graph, field(7, &field(5, &tensor(location)))).unwrap();
-            let error = files(&graph).expect_err(location).to_string();
+            let graph = Graph { initializers: vec![tensor(location)], ..Graph::default() };
+            let model = Model { graph: Some(graph), functions: Vec::new() };
+            fs::write(&path, model.encode_to_vec()).unwrap();
+            let error = files(&path).expect_err(location).to_string();
             assert!(error.contains("expected a file in its folder"), "{error}");
         }
     }

@@ -52,7 +52,7 @@ const TOKEN_IDS: &str = "input_ids";
 impl CustomGraph {
     /// Loads the library and the graph, and checks inputs and outputs.
     pub(crate) fn load(folder: Arc<CustomFolder>, settings: &ModelSettings) -> Result<Self> {
-        let environment = library::environment(&settings.library)?;
+        let environment = library::environment(&settings.library()?)?;
         fault::point("session");
         let load = |threads| session_builder(environment, threads)?.commit_from_file(&folder.graph);
         // The system may refuse more threads than the calling one.

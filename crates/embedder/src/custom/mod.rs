@@ -5,7 +5,6 @@ mod graph;
 
 use std::{
     collections::HashMap,
-    fs::{self, Metadata},
     io::ErrorKind,
     path::{Component, Path, PathBuf},
 };
@@ -16,7 +15,10 @@ use serde_json::Value;
 
 use crate::{
     EmbedError, ModelOptions, ModelSettings, Pooling, Precision, Result, Tokenizer,
-    model::{CONFIG, TOKENIZER, hash_file},
+    model::{
+        CONFIG, TOKENIZER,
+        files::{self, MAX_JSON_BYTES, hash_file, regular_file},
+    },
 };
 
 pub(crate) use graph::CustomGraph;
@@ -27,8 +29,6 @@ const MODULES: &str = "modules.json";
 const PROMPTS: &str = "config_sentence_transformers.json";
 /// The window if no file states one.
 const DEFAULT_MAX_TOKENS: u64 = 512;
-/// The largest tokenizers have about 40 MB.
-const MAX_JSON_BYTES: u64 = 256 << 20;
 /// Tokenizers without a limit have a `model_max_length` of 10^30.
 const NO_LIMIT: f64 = 1e9;
 /// The models whose first position follows that of the padding token.
@@ -118,10 +118,10 @@ impl CustomFolder {
         let places = graph_places(folder, settings.precision);
         let place = places.iter().position(|place| place.is_file()).unwrap_or(0);
         let graph = places[place].clone();
-        plain_file(&graph)?;
+        regular_file(&graph)?;
         let mut files = vec![folder.join(TOKENIZER), graph.clone()];
         files.extend(external_data::files(&graph)?);
-        files.iter().try_for_each(|path| plain_file(path).map(drop))?;
+        files.iter().try_for_each(|path| regular_file(path).map(drop))?;
         let names = [CONFIG, TOKENIZER_CONFIG, SPECIAL_TOKENS, MODULES, PROMPTS];
         let mut checks = names.map(|name| folder.join(name)).to_vec();
         checks.extend([&modules.transformer_path, &modules.pooling_path].map(PathBuf::clone));
@@ -320,17 +320,8 @@ pub(crate) fn is_inside(path: impl AsRef<Path>) -> bool {
     path.as_ref().components().all(is_below)
 }
 
-/// Fails if the path is not a regular file: reading a pipe or a device may not end.
-fn plain_file(path: &Path) -> Result<Metadata> {
-    let metadata = path.metadata().map_err(|error| EmbedError::file(path, error))?;
-    if metadata.is_file() { Ok(metadata) } else { Err(EmbedError::file(path, "expected a file")) }
-}
-
 fn read(path: &Path) -> Result<Vec<u8>> {
-    if plain_file(path)?.len() > MAX_JSON_BYTES {
-        return Err(EmbedError::file(path, format!("expected at most {MAX_JSON_BYTES} bytes")));
-    }
-    fs::read(path).map_err(|error| EmbedError::file(path, error))
+    files::read(path, MAX_JSON_BYTES)
 }
 
 fn required<T: DeserializeOwned>(path: &Path) -> Result<T> {

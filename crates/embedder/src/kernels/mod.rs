@@ -46,13 +46,25 @@ pub trait Kernel: Sync {
 }
 
 /// Runs all tasks of a kernel in the widest registers of the machine, on all threads of the text that the calling thread
-/// embeds. Returns whether no task has panicked.
-pub fn run(kernel: &impl Kernel) -> bool {
+/// embeds. Returns whether no task has panicked. Takes the kernel, because two runs of it would write the same numbers:
+///
+/// ```compile_fail,E0382
+/// use knowledgepulse_embedder::kernels::{LayerNorm, Norm, run};
+///
+/// let norm = Norm { gamma: vec![1.0; 16].into(), beta: vec![0.0; 16].into() };
+/// let (x, mut y) = ([1.0; 16], [0.0; 16]);
+/// let kernel = LayerNorm::new(&norm, &x, &mut y);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| run(kernel));
+///     scope.spawn(|| run(kernel));
+/// });
+/// ```
+pub fn run(kernel: impl Kernel) -> bool {
     let arch = Arch::new();
     threads::for_each(kernel.tasks(), |index| {
         fault::point("task");
         // Each task runs once.
-        arch.dispatch(Task { kernel, index });
+        arch.dispatch(Task { kernel: &kernel, index });
     })
 }
 

@@ -14,6 +14,7 @@ use std::{
     thread::{self, Thread},
 };
 
+use knowledgepulse_workers::builder;
 use once_cell::sync::OnceCell;
 
 /// The maximum number of threads: half of the linear layers have 8 tasks.
@@ -133,6 +134,7 @@ struct Team {
     /// Whether the model has been dropped.
     is_over: AtomicBool,
     /// The CPU of the thread of the text.
+    #[cfg(target_os = "linux")]
     busy: AtomicUsize,
     /// The tasks of the present kernel, or null.
     tasks: AtomicPtr<Tasks<'static>>,
@@ -146,7 +148,7 @@ impl Team {
         let team = Arc::new(Self { threads, ..Self::default() });
         let start = |index| {
             let (team, name) = (team.clone(), format!("kp-text-{index}"));
-            let helper = thread::Builder::new().name(name).spawn(move || team.help(index)).ok()?;
+            let helper = builder().name(name).spawn(move || team.help(index)).ok()?;
             Some(helper.thread().clone())
         };
         let helpers = (1..threads).map_while(start).collect();
@@ -191,14 +193,23 @@ fn leave(busy: usize) {
     if sched_getcpu() != busy {
         return;
     }
+    let Some(runnable) = runnable_threads() else { return };
     let Ok(allowed) = sched_getaffinity(None) else { return };
     let mut others = allowed;
     others.unset(busy);
     // Sharing a CPU with another process would be slower than this one. Fails if no other is allowed.
-    if runnable_threads().is_some_and(|threads| threads <= allowed.count())
-        && sched_setaffinity(None, &others).is_ok()
-    {
-        _ = sched_setaffinity(None, &allowed);
+    if runnable <= allowed.count() && sched_setaffinity(None, &others).is_ok() {
+        restore(&others, &allowed);
+    }
+}
+
+/// Allows the calling thread the CPUs `allowed` again, unless someone else has changed those that it may use, `own`,
+/// meanwhile: moving to another CPU takes a while.
+#[cfg(target_os = "linux")]
+fn restore(own: &rustix::thread::CpuSet, allowed: &rustix::thread::CpuSet) {
+    use rustix::thread::{sched_getaffinity, sched_setaffinity};
+    if sched_getaffinity(None).is_ok_and(|found| found == *own) {
+        _ = sched_setaffinity(None, allowed);
     }
 }
 
@@ -242,6 +253,27 @@ mod tests {
         for _ in 0..10 {
             assert!(!threads.run(|_| for_each(3, run)));
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn restore_keeps_what_someone_else_has_set_meanwhile() {
+        use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+        let all = sched_getaffinity(None).unwrap();
+        let cpus: Vec<_> = (0..CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu)).collect();
+        let [first, second, ..] = cpus[..] else { return };
+        let [own, theirs] = [first, second].map(|cpu| {
+            let mut one = CpuSet::new();
+            one.set(cpu);
+            one
+        });
+        let after = |set: &CpuSet| {
+            sched_setaffinity(None, set).unwrap();
+            restore(&own, &all);
+            sched_getaffinity(None).unwrap()
+        };
+        assert_eq!((after(&own), after(&theirs)), (all, theirs));
+        sched_setaffinity(None, &all).unwrap();
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The folder of the built-in model: a manifest, and the files with the digests in it.
 
 use std::{
-    fs::File,
-    io::ErrorKind,
+    fs::{File, Metadata},
+    io::{ErrorKind, Read},
     path::{Path, PathBuf},
 };
 
@@ -16,6 +16,8 @@ pub(crate) const WEIGHTS: &str = "model.bin";
 pub(crate) const VOCABULARY: &str = "vocabulary.bin";
 /// The file beside the shipped library with its entry, as in the manifest.
 const LIBRARY_ENTRY: &str = "onnxruntime.json";
+/// The largest tokenizers have about 40 MB.
+pub(crate) const MAX_JSON_BYTES: u64 = 256 << 20;
 /// The version of the layout that is read.
 const FORMAT: u32 = 3;
 
@@ -47,7 +49,7 @@ pub struct BuiltInFiles {
 impl BuiltInFiles {
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(MANIFEST);
-        let json = std::fs::read(&path).map_err(|error| EmbedError::file(&path, error))?;
+        let json = read(&path, MAX_JSON_BYTES)?;
         let manifest: Manifest = serde_json::from_slice(&json)
             .map_err(|error| EmbedError::file(&path, format!("not a model manifest: {error}")))?;
         for (what, expected, found) in [
@@ -91,13 +93,19 @@ impl BuiltInFiles {
     /// Returns the path and the contents of a file, checked against the manifest.
     pub(crate) fn read_verified(&self, name: &str) -> Result<(PathBuf, Vec<u8>)> {
         let (path, entry) = (self.path(name), self.entry(name)?);
-        let contents = std::fs::read(&path).map_err(|error| EmbedError::file(&path, error))?;
+        let contents = read(&path, MAX_JSON_BYTES)?;
         entry.check(&path, contents.len() as u64, blake3::hash(&contents))?;
         Ok((path, contents))
     }
 
     pub(crate) fn verify(&self, name: &str) -> Result<()> {
         self.entry(name)?.verify(&self.path(name))
+    }
+
+    /// As [`BuiltInFiles::verify`], without reading the file.
+    pub(crate) fn verify_length(&self, name: &str) -> Result<()> {
+        let path = self.path(name);
+        self.entry(name)?.check_length(&path, regular_file(&path)?.len())
     }
 
     pub(crate) fn entry(&self, name: &str) -> Result<&Entry> {
@@ -110,10 +118,10 @@ impl BuiltInFiles {
 /// read, for example for lack of file descriptors.
 pub fn verify_library(path: &Path) -> Result<()> {
     let beside = path.with_file_name(LIBRARY_ENTRY);
-    let json = match std::fs::read(&beside) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        read => read.map_err(|error| EmbedError::file(&beside, error))?,
-    };
+    if beside.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        return Ok(());
+    }
+    let json = read(&beside, MAX_JSON_BYTES)?;
     let entry: Entry = serde_json::from_slice(&json)
         .map_err(|error| EmbedError::file(&beside, format!("not a library entry: {error}")))?;
     if path.file_name().is_some_and(|name| name == entry.name.as_str()) {
@@ -144,11 +152,36 @@ impl Entry {
     }
 }
 
+/// Returns the metadata of a regular file. Fails for all others: reading a pipe or a device may not end.
+pub(crate) fn regular_file(path: &Path) -> Result<Metadata> {
+    let metadata = path.metadata().map_err(|error| EmbedError::file(path, error))?;
+    if metadata.is_file() { Ok(metadata) } else { Err(EmbedError::file(path, "expected a file")) }
+}
+
+/// Opens a regular file.
+pub(crate) fn open(path: &Path) -> Result<File> {
+    regular_file(path)?;
+    File::open(path).map_err(|error| EmbedError::file(path, error))
+}
+
+/// Returns the contents of a regular file of at most `most` bytes.
+pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let length = regular_file(path)?.len();
+    if length > most {
+        let what = format!("expected at most {most} bytes, got {length}");
+        return Err(EmbedError::file(path, what));
+    }
+    let mut contents = Vec::new();
+    let bytes = length as usize;
+    contents.try_reserve_exact(bytes).map_err(|_| EmbedError::Memory { bytes })?;
+    let read = open(path)?.take(most).read_to_end(&mut contents);
+    read.map_err(|error| EmbedError::file(path, error))?;
+    Ok(contents)
+}
+
 pub fn hash_file(path: &Path) -> Result<(u64, Hash)> {
     let mut hasher = Hasher::new();
-    File::open(path)
-        .and_then(|file| hasher.update_reader(file).map(drop))
-        .map_err(|error| EmbedError::file(path, error))?;
+    hasher.update_reader(open(path)?).map_err(|error| EmbedError::file(path, error))?;
     Ok((hasher.count(), hasher.finalize()))
 }
 

@@ -1,15 +1,12 @@
-//! Checks that there is enough memory before a large operation.
+//! Checks that there is enough memory before a model is loaded.
 //!
-//! When an allocation fails, Rust aborts the process. So the memory of the operation is requested and released
-//! beforehand: with too little memory under `ulimit -v` or `-d`, the operation fails instead of the process.
+//! When an allocation fails, Rust aborts the process. So the memory of the load is requested and released beforehand: with
+//! too little memory under `ulimit -v` or `-d`, the load fails instead of the process.
 
 use crate::{EmbedError, Result};
 
 /// The maximum memory for loading the built-in model, in bytes.
 pub const FOR_A_MODEL: usize = 96 << 20;
-
-/// The maximum memory for one text, in bytes. Requesting it takes about 4 µs; inference takes 1 to 60 ms.
-pub const FOR_A_TEXT: usize = 16 << 20;
 
 /// Fails if `bytes` bytes cannot be allocated.
 pub fn require(bytes: usize) -> Result<()> {

@@ -2,17 +2,20 @@
 
 pub(crate) mod files;
 pub(crate) mod memory_probe;
+mod package;
 pub(crate) mod tensors;
 
 use std::{
     env::consts::{DLL_PREFIX, DLL_SUFFIX},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use knowledgepulse_workers::available_cores;
 
-use crate::Pooling;
-pub(crate) use files::{MANIFEST, VOCABULARY, hash_file};
+use crate::{EmbedError, Pooling, Result};
+pub(crate) use files::{MANIFEST, VOCABULARY};
+use package::MOVED;
+pub use package::PackageFolder;
 
 /// Files that only custom models have.
 pub(crate) const CONFIG: &str = "config.json";
@@ -73,16 +76,16 @@ impl ModelOptions {
 /// A model, and how it is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSettings {
-    /// The folder of a platform package, with the built-in model and the library.
-    pub package: PathBuf,
+    /// The folder with the built-in model and the library, or why there is none.
+    pub package: Result<PackageFolder>,
     /// The folder of another model. Default: the built-in one.
     pub model: Option<PathBuf>,
     /// The options of that model.
     pub options: ModelOptions,
     /// The software that runs the model.
     pub backend: BackendKind,
-    /// The ONNX Runtime library, for that backend.
-    pub library: PathBuf,
+    /// The ONNX Runtime library, for that backend. Default: the one of the package.
+    pub library: Option<PathBuf>,
     /// The requested precision.
     pub precision: Precision,
     /// The threads for a text that is alone, at least 1.
@@ -90,30 +93,62 @@ pub struct ModelSettings {
 }
 
 impl ModelSettings {
-    /// Returns the default settings for the model and the library in `folder`.
-    pub fn beside(folder: &Path) -> Self {
-        // Not the usual name, so that another ONNX Runtime can be loaded into the same process.
-        let library = format!("{DLL_PREFIX}knowledgepulse_onnxruntime{DLL_SUFFIX}");
+    /// Returns the default settings for the model and the library of a package.
+    pub fn of(package: Result<PackageFolder>) -> Self {
         Self {
-            package: folder.to_owned(),
+            package,
             model: None,
             options: ModelOptions::default(),
             backend: BackendKind::default(),
-            library: folder.join(library),
+            library: None,
             precision: Precision::default(),
             threads: available_cores(),
         }
     }
 
     /// Returns the folder of the model.
-    pub fn folder(&self) -> PathBuf {
-        self.model.clone().unwrap_or_else(|| self.package.join("model"))
+    ///
+    /// # Errors
+    ///
+    /// It is that of the built-in model, and there is no package.
+    pub fn folder(&self) -> Result<PathBuf> {
+        self.model.clone().map_or_else(|| self.packaged("model"), Ok)
+    }
+
+    /// Returns the path of the ONNX Runtime library.
+    ///
+    /// # Errors
+    ///
+    /// It is that of the package, and there is no package.
+    pub fn library(&self) -> Result<PathBuf> {
+        // Not the usual name, so that another ONNX Runtime can be loaded into the same process.
+        let name = format!("{DLL_PREFIX}knowledgepulse_onnxruntime{DLL_SUFFIX}");
+        self.library.clone().map_or_else(|| self.packaged(&name), Ok)
+    }
+
+    fn packaged(&self, name: &str) -> Result<PathBuf> {
+        self.package.as_ref().map(|package| package.join(name)).map_err(Clone::clone)
     }
 
     /// Returns whether the folder has the layout of the built-in model.
     pub(crate) fn is_built_in(&self) -> bool {
-        let has = |name| self.folder().join(name).exists();
-        self.model.is_none() || has(MANIFEST) || !has(CONFIG)
+        self.model
+            .as_ref()
+            .is_none_or(|folder| folder.join(MANIFEST).exists() || !folder.join(CONFIG).exists())
+    }
+
+    /// Adds to the error of a missing file what users can do.
+    pub(crate) fn advise(&self, error: EmbedError) -> EmbedError {
+        let EmbedError::File { path, what } = &error else { return error };
+        match &self.model {
+            _ if !matches!(path.try_exists(), Ok(false)) => error,
+            None => EmbedError::file(path, format!("{what}; {MOVED}")),
+            Some(_) if path.ends_with(MANIFEST) => {
+                let what = format!("{what}; a custom model has {CONFIG}, which is missing too");
+                EmbedError::file(path, what)
+            }
+            Some(_) => error,
+        }
     }
 
     /// Removes differences that have no effect: the native backend needs no library, runs every fast built-in model,
@@ -126,10 +161,11 @@ impl ModelSettings {
         if self.precision == Precision::Fast && is_built_in {
             self.backend = BackendKind::Native;
         }
-        if self.backend == BackendKind::Native {
-            self.library = PathBuf::new();
+        let packaged = Self::of(self.package.clone());
+        if self.backend == BackendKind::Native || self.library == packaged.library().ok() {
+            self.library = None;
         }
-        if self.model.as_ref() == Some(&self.package.join("model")) {
+        if self.model == packaged.folder().ok() {
             self.model = None;
         }
         self

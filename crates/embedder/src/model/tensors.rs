@@ -10,7 +10,7 @@ use bytemuck::{Pod, allocation::try_zeroed_vec};
 
 use crate::{
     BuiltInFiles, EmbedError, Result,
-    model::files::{Entry, WEIGHTS},
+    model::files::{Entry, WEIGHTS, open},
 };
 
 /// The alignment of tensors by `model/storage.py`: large ones begin where every system can map a file, others at a
@@ -31,9 +31,8 @@ pub struct Tensors<'a> {
 impl<'a> Tensors<'a> {
     pub fn open(files: &'a BuiltInFiles) -> Result<Self> {
         let (path, entry) = (files.path(WEIGHTS), files.entry(WEIGHTS)?);
-        let failed = |error| EmbedError::file(&path, error);
-        let file = File::open(&path).map_err(failed)?;
-        entry.check_length(&path, file.metadata().map_err(failed)?.len())?;
+        files.verify_length(WEIGHTS)?;
+        let file = open(&path)?;
         Ok(Self { entry, path, file, hasher: Hasher::new() })
     }
 

@@ -84,11 +84,22 @@ struct Session {
     results: Ids,
 }
 
-/// The indices among the events of the texts (`true`) and thoughts of a turn, none of which is a prefix of another.
-type Thoughts = BTreeMap<Thought, usize>;
+/// The texts (`true`) and thoughts of turns, none of which is a prefix of another.
+#[derive(Default)]
+struct Thoughts {
+    /// The indices among the events.
+    places: BTreeMap<Thought, usize>,
+    /// The size of the texts in bytes.
+    size: usize,
+}
+
 type Thought = (Turn, bool, String);
 
-impl runs::Session for Session {}
+impl runs::Session for Session {
+    fn size(&self) -> usize {
+        self.thoughts.size
+    }
+}
 
 impl Session {
     fn read(&mut self, record: Value, kind: &str, is_repeated: bool, run: &mut Run) {
@@ -172,16 +183,18 @@ fn add_thought(run: &mut Run, thoughts: &mut Thoughts, thought: Thought) {
     let begins = |begin: &Thought, all: &Thought| {
         (begin.0, begin.1) == (all.0, all.1) && all.2.starts_with(&begin.2)
     };
-    if thoughts.range(&thought..).next().is_some_and(|(next, _)| begins(&thought, next)) {
+    let Thoughts { places, size } = thoughts;
+    if places.range(&thought..).next().is_some_and(|(next, _)| begins(&thought, next)) {
         return run.skipped.add("repeated");
     }
     let (_, said, text) = thought.clone();
     let event = Event::Thought { text, said };
-    let begun = thoughts.range(..&thought).next_back().map(|(begun, _)| begun);
+    let begun = places.range(..&thought).next_back().map(|(begun, _)| begun);
     let begun = begun.filter(|begun| begins(begun, &thought)).cloned();
-    let place = match begun.and_then(|begun| thoughts.remove(&begun)) {
-        Some(place) => {
-            run.events[place] = event;
+    let place = match begun.and_then(|begun| places.remove_entry(&begun)) {
+        Some((begun, place)) => {
+            *size -= begun.2.len();
+            run.events.replace(place, event);
             run.skipped.add("repeated");
             place
         }
@@ -190,7 +203,8 @@ fn add_thought(run: &mut Run, thoughts: &mut Thoughts, thought: Thought) {
             run.events.len() - 1
         }
     };
-    thoughts.insert(thought, place);
+    *size += thought.2.len();
+    places.insert(thought, place);
 }
 
 fn add_result(run: &mut Run, results: &mut Ids, part: Value, kind: &str) {
@@ -202,11 +216,11 @@ fn add_result(run: &mut Run, results: &mut Ids, part: Value, kind: &str) {
 /// Adds a call or a result, or puts it in place of an earlier one with its id.
 fn put(run: &mut Run, places: &mut Ids, id: Option<String>, mut event: Event) {
     let place = places.get_or_insert(id.as_deref(), || run.events.len() as u32);
-    let Some(earlier) = run.events.get_mut(place as usize) else { return run.events.push(event) };
-    if let (Event::Call(earlier), Event::Call(call)) = (&*earlier, &mut event) {
+    let Some(earlier) = run.events.get(place as usize) else { return run.events.push(event) };
+    if let (Event::Call(earlier), Event::Call(call)) = (earlier, &mut event) {
         call.turn = earlier.turn;
     }
-    *earlier = event;
+    run.events.replace(place as usize, event);
     run.skipped.add("repeated");
 }
 

@@ -46,7 +46,7 @@ impl runs::Session for Session {
             run.read_assistant(Some(message), content(message));
             let mut answer = run.events.split_off(begin);
             answer.retain_mut(|event| is_shown(event, run));
-            run.events.append(&mut answer);
+            run.events.extend(answer);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{
     runs::{self, Ids},
 };
 use crate::{
-    events::{Event, Run, Skipped},
+    events::{Event, Events, Run, Skipped},
     format::Runs,
     json::{Members, Value},
     results::{Output, flag, is_text_type, text_of, text_of_part},
@@ -27,7 +27,7 @@ pub fn is_change(record: Value) -> bool {
 pub struct Session {
     is_subagent: bool,
     /// The events of the messages, in order. A later message replaces one with the same id.
-    messages: Vec<(Vec<Event>, Skipped)>,
+    messages: Vec<(Events, Skipped)>,
     places: Ids,
     size: usize,
 }
@@ -93,9 +93,9 @@ impl Session {
     }
 }
 
-fn size((events, skipped): &(Vec<Event>, Skipped)) -> usize {
+fn size((events, skipped): &(Events, Skipped)) -> usize {
     let reasons = skipped.iter().next().map_or(0, |_| size_of::<[String; 24]>());
-    size_of::<(Vec<Event>, Skipped)>() + events.iter().map(Event::size).sum::<usize>() + reasons
+    size_of::<(Events, Skipped)>() + events.size() + reasons
 }
 
 fn read(message: Value, run: &mut Run) {

@@ -8,7 +8,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    events::{Event, Run, TOO_MUCH_TEXT, first_bits},
+    events::{Run, TOO_MUCH_TEXT, first_bits},
     format::{ReadRuns, Runs},
     json::{Members, Value},
     reader::MAX_BYTES,
@@ -103,8 +103,6 @@ pub struct OpenRuns<T> {
 struct OpenRun<T> {
     run: Run,
     session: T,
-    /// The size of its events in bytes.
-    size: usize,
     used: u64,
 }
 
@@ -119,7 +117,7 @@ impl<T: Session> OpenRuns<T> {
         }
         self.begun += 1;
         let run = Run { key: key.map(Into::into), ..Run::at(out.line) };
-        self.runs.insert(self.begun, OpenRun { run, session: T::default(), size: 0, used: 0 });
+        self.runs.insert(self.begun, OpenRun { run, session: T::default(), used: 0 });
         self.begun
     }
 
@@ -133,10 +131,8 @@ impl<T: Session> OpenRuns<T> {
         let Some(open) = self.runs.get_mut(&number) else { return out.skip("late") };
         self.clock += 1;
         open.used = self.clock;
-        let begin = open.run.events.len();
         add(&mut open.session, &mut open.run, out);
-        open.size += open.run.events.iter().skip(begin).map(Event::size).sum::<usize>();
-        if open.size + open.session.size() > MAX_BYTES {
+        if open.run.size() + open.session.size() > MAX_BYTES {
             out.too_large(open.run.line, TOO_MUCH_TEXT);
             self.runs.remove(&number);
         }

@@ -41,11 +41,13 @@ pub fn read(value: Value, out: &mut Runs) {
         }
         _ => run.read_messages(history),
     }
-    for event in &mut run.events {
+    let mut events = run.events.split_off(0);
+    for event in &mut events {
         if let Event::Result(result) = event {
             result.failed |= FAILED.is_match(&result.text);
         }
     }
+    run.events.extend(events);
     out.run(run);
 }
 

@@ -7,7 +7,7 @@ use knowledgepulse_workers::CancelToken;
 use regex::{Captures, Regex};
 use serde::{
     Deserializer,
-    de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Number, error::Category};
 
@@ -41,11 +41,44 @@ pub struct Document<'t> {
 #[derive(Debug)]
 pub enum Unread {
     /// It is not JSON.
-    Syntax(serde_json::Error),
+    Syntax(SyntaxError),
     /// It is longer than 256 MiB, or there is no memory for it.
     TooLarge,
     /// The token was cancelled.
     Cancelled,
+}
+
+/// A place in a text at which it is not JSON.
+#[derive(Debug)]
+pub struct SyntaxError {
+    /// The line, from 1.
+    pub line: u64,
+    /// The column, from 1; 0 for the end of the line before.
+    pub column: usize,
+    /// What is wrong there.
+    pub message: String,
+    /// Whether the text is the beginning of objects and arrays, and ends too soon.
+    pub is_cut: bool,
+}
+
+impl SyntaxError {
+    /// Returns the error of a value that begins at a place of a text.
+    fn new(text: &str, begin: usize, error: &serde_json::Error) -> Self {
+        // `serde_json` ends its messages with the place in the text that it was given.
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+        let (before, line) = (&text.as_bytes()[..begin], error.line().max(1));
+        let in_line = match line {
+            1 => begin - memchr::memrchr(b'\n', before).map_or(0, |end| end + 1),
+            _ => 0,
+        };
+        Self {
+            line: (line + memchr::memchr_iter(b'\n', before).count()) as u64,
+            column: error.column() + in_line,
+            message,
+            is_cut: error.is_eof() && text.starts_with(['{', '[']),
+        }
+    }
 }
 
 mod tag {
@@ -105,8 +138,11 @@ impl<'t> Document<'t> {
         if text.len() > MAX_TEXT {
             return Some(Unread::TooLarge);
         }
-        let mut source = serde_json::Deserializer::from_str(text);
+        let mut at = 0;
         loop {
+            // A deserializer for each value: that of the whole text would look for the place of what follows the value
+            // from the beginning of the text.
+            let mut source = serde_json::Deserializer::from_str(&text[at..]);
             let begin = tape.len();
             let mut writer = Writer { text, unescaped, tape, cancel };
             if let Err(error) = writer.deserialize(&mut source) {
@@ -115,17 +151,15 @@ impl<'t> Document<'t> {
                     // Only the writer has errors of this kind.
                     Category::Data if cancel.is_cancelled() => Unread::Cancelled,
                     Category::Data => Unread::TooLarge,
-                    _ => Unread::Syntax(error),
+                    _ => Unread::Syntax(SyntaxError::new(text, at, &error)),
                 });
             }
-            if begin > 0 && tape[begin] & 0xf < tag::ARRAY {
-                tape.truncate(begin);
-                return Some(Unread::Syntax(serde_json::Error::custom("trailing characters")));
-            }
-            match source.end() {
-                Ok(()) => return None,
-                Err(error) if !all => return Some(Unread::Syntax(error)),
-                Err(_) => {}
+            at += source.into_iter::<IgnoredAny>().byte_offset();
+            at += text[at..].bytes().take_while(|byte| b" \t\r\n".contains(byte)).count();
+            let next = text.as_bytes().get(at)?;
+            if !all || !matches!(next, b'{' | b'[') {
+                let error = serde_json::Error::custom("trailing characters");
+                return Some(Unread::Syntax(SyntaxError::new(text, at + 1, &error)));
             }
         }
     }

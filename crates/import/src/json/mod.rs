@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, io};
 
 use serde::{Serialize, Serializer};
 
-pub use document::{Document, MAX_TEXT, Unread, grow};
+pub use document::{Document, MAX_TEXT, SyntaxError, Unread, grow};
 pub use value::{Array, Kind, Members, Value, write_canonical};
 
 /// The characters that make a text blank.
@@ -24,12 +24,16 @@ pub fn trimmed(text: &str) -> &str {
     text.trim_matches(BLANK)
 }
 
-/// Text that grows in small steps, because it may take nearly all memory. Writing fails where there is none.
+/// Text that grows in small steps, because it may take nearly all memory. Writing fails where there is none, and beyond
+/// [`MAX_TEXT`], so that the text can be read again.
 #[derive(Default)]
 pub struct Buffer(Vec<u8>);
 
 impl io::Write for Buffer {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        if self.0.len() + text.len() > MAX_TEXT {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         if !grow(&mut self.0, text.len()) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }

@@ -354,15 +354,9 @@ fn calls_of_an_unknown_shape_are_an_error() {
 }
 
 #[test]
-fn compressed_logs_are_named() {
-    for (log, name) in [
-        (&b"\x1f\x8b\x08\0\0\0"[..], "gzip"),
-        (b"PK\x03\x04\x14\0", "ZIP"),
-        (b"\x28\xb5\x2f\xfd\0\0", "Zstandard"),
-    ] {
-        let found = errors(&importing::import([log], &importing::options()));
-        assert!(found.len() == 1 && found[0].1.contains(name), "{found:?}");
-    }
+fn zip_archives_are_named() {
+    let found = errors(&importing::import([&b"PK\x03\x04\x14\0"[..]], &importing::options()));
+    assert!(found.len() == 1 && found[0].1.contains("ZIP"), "{found:?}");
 }
 
 #[test]
@@ -402,11 +396,20 @@ fn times_are_read_in_all_notations() {
         (json!("1749898800001999"), "2025-06-14T11:00:00.001Z"),
         (json!("1749898800001999999"), "2025-06-14T11:00:00.001Z"),
         (json!([1_749_898_800, 1_999_999]), "2025-06-14T11:00:00.001Z"),
+        (json!("1749898800.5"), "2025-06-14T11:00:00.500Z"),
     ] {
         assert_eq!(read(&value), Some(expected.into()), "{value}");
     }
     let before_year_0 = [json!("-000001-12-31T23:59:59Z"), json!([-62_167_219_201_i64, 0])];
-    let no_times = [json!("yesterday"), json!(""), json!(-1), json!([1]), json!(null)];
+    let no_times = [
+        json!("yesterday"),
+        json!(""),
+        json!("1.2.3"),
+        json!("."),
+        json!(-1),
+        json!([1]),
+        json!(null),
+    ];
     for value in before_year_0.into_iter().chain(no_times) {
         assert_eq!(read(&value), None, "{value}");
     }

@@ -2,7 +2,7 @@
 //! not end if reading takes time that grows with the square of the size, and otherwise often a
 //! tenth of it.
 
-use std::fmt::Write;
+use std::{fmt::Write, sync::mpsc, thread, time::Duration};
 
 use knowledgepulse_import::Code;
 use knowledgepulse_test_support::{
@@ -50,6 +50,55 @@ fn conversation(messages: impl IntoIterator<Item = Value>) -> String {
         writeln!(log, "{message}").unwrap();
     }
     log
+}
+
+/// Imports a log that takes seconds, unless time grows with the square of its size: then many minutes.
+fn import_soon(what: &str, log: String) -> Outcome {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || drop(sender.send(import(&log))));
+    let outcome = receiver.recv_timeout(Duration::from_secs(120));
+    outcome.unwrap_or_else(|_| panic!("{what}: reading does not end"))
+}
+
+#[test]
+fn values_of_a_line_take_time_in_proportion_to_their_number() {
+    let bytes = if is_long_run() { 10 << 20 } else { 4 << 20 };
+    let many = |value: &str| value.repeat(bytes / value.len());
+    for (value, rest) in [
+        ("{}", ""),
+        ("[]", ""),
+        ("{} ", "x"),
+        ("[]\t\r", "{"),
+        ("0 ", ""),
+        ("{\"type\":\"\\ud800\"}", ""),
+        ("{\"role\":\"user\",\"content\":\"a\"}", ""),
+        ("{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}", ""),
+        ("{\n}", ""),
+        ("[\n", ""),
+        ("[\"{}{}\",", ""),
+    ] {
+        let log = many(value) + rest;
+        let bytes = log.len() as u64;
+        assert_eq!(import_soon(value, log).report.bytes, bytes, "{value}");
+    }
+}
+
+#[test]
+fn flattened_messages_of_a_span_take_time_in_proportion_to_their_number() {
+    for (prefix, infix) in [("gen_ai.prompt.", ""), ("llm.input_messages.", "message.")] {
+        let attributes: serde_json::Map<_, _> = (0..100_000)
+            .map(|index| {
+                (format!("{prefix}{index}.{infix}content"), format!("message {index}").into())
+            })
+            .collect();
+        let mut span = json!({ "name": "chat", "traceId": "t", "attributes": attributes });
+        span["attributes"]["gen_ai.operation.name"] = "chat".into();
+        let outcome = import_soon(prefix, span.to_string());
+        assert_eq!(
+            value_of(outcome.traces().next().unwrap())["steps"].as_array().unwrap().len(),
+            99_999
+        );
+    }
 }
 
 #[test]
@@ -240,6 +289,54 @@ fn session_with_too_much_text_is_an_error_and_the_next_one_stands() {
 }
 
 #[test]
+fn session_that_replaces_texts_by_longer_ones_is_an_error() {
+    let record = |part: Value| json!({ "type": "assistant", "sessionId": "s", "message": { "id": "m", "content": [part] } });
+    let call = |id: usize, input: &str| {
+        record(
+            json!({ "type": "tool_use", "id": id.to_string(), "name": "f", "input": { "a": input } }),
+        )
+    };
+    let thought =
+        |id: usize, text: &str| record(json!({ "type": "text", "text": format!("{id}{text}") }));
+    let long = "x".repeat(16 << 20);
+    // A thought is held twice: as an event, and to compare others with it.
+    for (of, count) in [(&call as &dyn Fn(usize, &str) -> Value, 17), (&thought, 9)] {
+        let small = (10..10 + count).map(|id| of(id, ""));
+        let large = (10..10 + count).map(|id| of(id, &long));
+        let records: Vec<_> = small.chain(large).map(|record| format!("{record}\n")).collect();
+        let outcome = import_pieces(records.iter().map(String::as_bytes));
+        assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))]);
+    }
+    // What was replaced is no longer held.
+    let (user, call) = (
+        json!({ "type": "user", "sessionId": "s", "message": { "content": "Go" } }),
+        call(0, &long),
+    );
+    let [user, call] = [user, call].map(|record| format!("{record}\n"));
+    let pieces = std::iter::once(&user).chain(std::iter::repeat_n(&call, 17));
+    let outcome = import_pieces(pieces.map(String::as_bytes));
+    assert_eq!((codes(&outcome), outcome.traces().count()), (vec![], 1));
+}
+
+#[test]
+fn run_whose_json_is_too_long_is_an_error_and_the_next_one_stands() {
+    // Six times as long in JSON as in memory.
+    let text = "\\u0001".repeat(4 << 20);
+    let message = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}");
+    let session = |id: &str| format!("{}\n", json!({ "type": "session", "id": id }));
+    let record = |message: &str| format!("{{\"type\":\"message\",\"message\":{message}}}\n");
+    let answer = record(&json!({ "role": "assistant", "content": "Yes." }).to_string());
+    let (first, large, second) = (session("a"), record(&message), session("b"));
+    let small = record(&json!({ "role": "user", "content": "Go" }).to_string());
+    let pieces = [&*first].into_iter().chain(std::iter::repeat_n(&*large, 11));
+    let outcome =
+        import_pieces(pieces.chain([&*answer, &second, &small, &answer]).map(str::as_bytes));
+    assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))]);
+    assert_eq!(outcome.traces().count(), 1);
+    assert!(outcome.errors().next().unwrap().message.contains("of JSON in one trace"));
+}
+
+#[test]
 fn spans_with_too_much_text_outside_of_messages_are_an_error() {
     let span = |members: Value| {
         let mut span = json!({ "name": "f", "traceId": "t", "attributes": {} });
@@ -268,6 +365,25 @@ fn spans_with_too_much_text_outside_of_messages_are_an_error() {
         let pieces = indices.iter().flat_map(|index| [before, index, &text, after, "\n"]);
         let outcome = import_pieces(pieces.map(str::as_bytes));
         assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))], "{record}");
+    }
+}
+
+#[test]
+fn first_line_without_its_beginning_is_an_error_and_the_others_are_read() {
+    let rest = conversation([json!({ "role": "assistant", "content": "Yes." })]);
+    for cut in [
+        "\"content\":\"a\"}", "tent\":{\"a\":[1]}}", "]}", "{\"a\":1}}", "{\"a\" b", "1e999",
+        "text",
+    ] {
+        let outcome =
+            importing::check(format!("\n{cut}\n{rest}").as_bytes(), 7, &importing::options());
+        assert_eq!(codes(&outcome), [(Code::InvalidJson, Some(2))], "{cut}");
+        assert_eq!(outcome.traces().count(), 1, "{cut}");
+    }
+    // Only the end of a line makes a document of several lines.
+    for begin in ["{", "[", "[\"a", "[\"\\u00", "[1.", "[{} ,tru", "{} {\"a\":"] {
+        let outcome = import(&format!("{begin}\n{rest}"));
+        assert_eq!(outcome.traces().count(), 0, "{begin}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! What becomes of logs, in one program: each of its own would have to be linked.
 
+mod archives;
 mod formats;
 mod json;
 mod limits;

@@ -154,3 +154,30 @@ fn messages_of_a_growing_history_are_one_run() {
         assert_eq!(found, [1, 2, 3, 4, 5], "{name}");
     }
 }
+
+#[test]
+fn messages_of_growing_histories_that_alternate_are_a_run_for_each() {
+    let text = |role: &str, text: String| json!({ "role": role, "content": text });
+    let request = |conversation: usize, rounds: usize| {
+        let messages = (0..rounds).flat_map(|round| {
+            [text("user", format!("{conversation} asks {round}")), text("assistant", "Yes".into())]
+        });
+        json!({ "messages": messages.collect::<Vec<_>>() })
+    };
+    // Messages by themselves stand where the first of them does.
+    let message = text("user", "Go".into());
+    let answer = text("assistant", "No".into());
+    let begin = [request(0, 1), message, request(1, 1)];
+    let rounds = (2..=5).flat_map(|rounds| [request(1, rounds), request(0, rounds)]);
+    let records: Vec<_> = begin.into_iter().chain(rounds).chain([answer]).collect();
+    let outcome = importing::check(lines(&records).as_bytes(), 7, &importing::options());
+    let found: Vec<_> = outcome.traces().map(|run| steps(run).len()).collect();
+    assert_eq!(found, [9, 1, 9]);
+    assert_eq!(importing::skipped(&outcome.report.skipped), json!({ "continued": 8 }));
+
+    // Of nine that alternate none goes on.
+    let rounds = (1..=2).flat_map(|rounds| (0..9).map(move |index| (index, rounds)));
+    let records: Vec<_> = rounds.map(|(index, rounds)| request(index, rounds)).collect();
+    let outcome = importing::check(lines(&records).as_bytes(), 7, &importing::options());
+    assert_eq!(outcome.traces().count(), 18);
+}

@@ -1,4 +1,4 @@
-//! All recorded logs, damaged in many ways: each gives traces or errors, never a panic, and what comes out
+//! All logs, damaged in many ways: each gives traces or errors, never a panic, and what comes out
 //! keeps what [`importing::check`] asks for.
 //!
 //! The mutations of a sample are always the same. There are more of them in a long run, and fewer of large
@@ -14,9 +14,9 @@ use std::{
 use fastrand::Rng;
 use knowledgepulse_import::{Code, Imported, Skipped};
 use knowledgepulse_test_support::{
-    Recordings,
+    Logs,
     importing::{self, Outcome},
-    is_long_run, recordings, repeats,
+    is_long_run, logs, repeats,
 };
 use serde_json::{Deserializer, Map, Value, json};
 
@@ -40,7 +40,7 @@ fn check(log: &[u8], piece: usize) -> Outcome {
     importing::check(log, piece, &importing::options())
 }
 
-/// A recorded log.
+/// A log.
 struct Sample {
     name: String,
     bytes: Vec<u8>,
@@ -320,7 +320,7 @@ fn attempt(name: &str, log: &[u8], check: impl FnOnce(&[u8])) {
 }
 
 /// Mutates all samples of a folder.
-fn mutate(Recordings { name, files }: &Recordings) {
+fn mutate(Logs { name, files }: &Logs) {
     for (number, file) in files.iter().enumerate() {
         let sample = Sample::read(file);
         let length = sample.bytes.len();
@@ -355,11 +355,11 @@ fn mutate(Recordings { name, files }: &Recordings) {
 }
 
 #[test]
-fn recorded_logs_survive_mutations() {
-    let recordings = recordings();
+fn logs_survive_mutations() {
+    let logs = logs();
     thread::scope(|scope| {
-        for recordings in &recordings {
-            scope.spawn(|| mutate(recordings));
+        for logs in &logs {
+            scope.spawn(|| mutate(logs));
         }
     });
 }

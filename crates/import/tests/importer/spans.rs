@@ -181,3 +181,16 @@ fn langfuse_label_stands_over_status_and_parents_may_be_missing() {
     assert_eq!(skipped(&imported), json!({ "malformed": 1, "other_span": 1 }));
     assert_eq!(value_of(&imported)["task"]["objective"], "run");
 }
+
+#[test]
+fn otel_spans_that_start_together_are_steps_in_the_order_of_the_log() {
+    let text = |role: &str, text: &str| json!([{ "role": role, "content": text }]);
+    let records = [
+        model("1", None, 0, text("user", "Go"), text("assistant", "a")),
+        tool("2", None, 0, "f", json!({})),
+        model("3", None, 0, text("user", "Go"), text("assistant", "b")),
+        tool("4", None, 0, "g", json!({})),
+    ];
+    let expected = ["thought a", "tool_call f", "thought b", "tool_call g"];
+    assert_eq!(steps(&run(&records)), expected);
+}

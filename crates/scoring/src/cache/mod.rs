@@ -15,7 +15,10 @@ use memmap2::MmapMut;
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Invalid, Result, number};
+use crate::{
+    error::{Error, Invalid, Result, number},
+    id::Id,
+};
 use best::Best;
 use codes::{Codes, MOST_NUMBERS};
 use similarity::{dot_of, offer_dots};
@@ -44,7 +47,8 @@ impl Default for CacheOptions {
 
 /// Vectors to compare new ones with.
 ///
-/// Every method takes the present time, as the duration since some fixed moment. It must not run backwards.
+/// Every method takes the present time, as the duration since some fixed moment. Only methods that take `&mut self` drop
+/// expired vectors, so what a search says of its time has no effect on others.
 #[derive(Debug)]
 pub struct VectorCache {
     options: CacheOptions,
@@ -58,7 +62,7 @@ pub struct VectorCache {
     codes: Option<Codes>,
     start: usize,
     /// When each vector was added, and its id; the oldest first.
-    added: VecDeque<(Duration, Option<Arc<str>>)>,
+    added: VecDeque<(Duration, Option<Id>)>,
     /// The bytes of all ids.
     id_bytes: usize,
     /// Added to every time, so that a restored vector can be older than the origin of the clock.
@@ -81,7 +85,7 @@ pub struct Entry {
     /// The time since its addition.
     pub age: Duration,
     /// Its id, if it has one.
-    pub id: Option<Arc<str>>,
+    pub id: Option<Id>,
 }
 
 impl VectorCache {
@@ -112,9 +116,8 @@ impl VectorCache {
     }
 
     /// Returns the number of vectors that have not expired.
-    pub fn len(&mut self, now: Duration) -> usize {
-        self.evict_expired(now);
-        self.added.len()
+    pub fn len(&self, now: Duration) -> usize {
+        self.added.len() - self.expired(now)
     }
 
     /// Adds a vector, and drops the oldest if the cache is full. Takes the same time at any size. Several vectors may
@@ -123,7 +126,7 @@ impl VectorCache {
     /// # Errors
     ///
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
-    pub fn add(&mut self, vector: &[f32], id: Option<Arc<str>>, now: Duration) -> Result<()> {
+    pub fn add(&mut self, vector: &[f32], id: Option<Id>, now: Duration) -> Result<()> {
         let row = self.normalized(vector)?;
         self.evict_expired(now);
         if self.added.len() == self.slots && !self.reserve(self.slots + 1) {
@@ -148,7 +151,7 @@ impl VectorCache {
     /// # Errors
     ///
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
-    pub fn nearest(&mut self, query: &[f32], now: Duration) -> Result<Option<Nearest>> {
+    pub fn nearest(&self, query: &[f32], now: Duration) -> Result<Option<Nearest>> {
         Ok(self.similar(query, NonZeroUsize::MIN, -1.0, now)?.pop().map(|(nearest, _)| nearest))
     }
 
@@ -159,37 +162,69 @@ impl VectorCache {
     ///
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
     pub fn similar(
-        &mut self,
+        &self,
         query: &[f32],
         k: NonZeroUsize,
         at_least: f64,
         now: Duration,
     ) -> Result<Vec<(Nearest, Duration)>> {
         let row = &self.normalized(query)?;
-        self.evict_expired(now);
+        let alive = self.alive(now);
         let mut best = Best::new(k.get(), at_least);
         if let Some(codes) = &self.codes {
             let value = |slot| dot_of(row, self.rows(slot..slot + 1));
-            codes.search(row, self.alive(), &mut best, value);
+            codes.search(row, alive, &mut best, value);
         } else {
-            for slots in self.alive() {
+            for slots in alive {
                 offer_dots(row, self.rows(slots.clone()), slots.start, &mut best);
             }
         }
         let now = self.at(now);
         let found = |(slot, dot)| {
             let (added, id) = &self.added[(slot + self.slots - self.start) % self.slots];
-            let nearest = Nearest { similarity: f64::from(dot), id: id.clone() };
+            let nearest = Nearest { similarity: f64::from(dot), id: id.clone().map(Into::into) };
             (nearest, now.saturating_sub(*added))
         };
         Ok(best.into_rows().map(found).collect())
     }
 
+    /// As [`VectorCache::nearest`] before the first unexpired vector with this `id` was added.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_VECTOR` for another length, or for a number that is not finite.
+    pub fn nearest_before(
+        &self,
+        id: &str,
+        query: &[f32],
+        now: Duration,
+    ) -> Result<Option<Nearest>> {
+        let expired = self.expired(now);
+        let own = |(_, added): &(Duration, Option<Id>)| added.as_deref() == Some(id);
+        let Some(count) = self.added.iter().skip(expired).position(own) else {
+            return self.nearest(query, now);
+        };
+        let row = &self.normalized(query)?;
+        let mut best = Best::new(1, -1.0);
+        for i in expired..expired + count {
+            let slot = (self.start + i) % self.slots;
+            offer_dots(row, self.rows(slot..slot + 1), i, &mut best);
+        }
+        let found = |(i, dot): (usize, _)| Nearest {
+            similarity: f64::from(dot),
+            id: self.added[i].1.clone().map(Into::into),
+        };
+        Ok(best.into_rows().next().map(found))
+    }
+
+    /// Returns the ids of the unexpired vectors, the oldest first.
+    pub fn ids(&self, now: Duration) -> impl Iterator<Item = &Id> {
+        self.added.iter().skip(self.expired(now)).filter_map(|(_, id)| id.as_ref())
+    }
+
     /// Drops the vectors whose age is at least the time to live.
     pub fn evict_expired(&mut self, now: Duration) {
-        let Some(ttl) = self.options.ttl else { return };
-        let now = self.at(now);
-        while self.added.front().is_some_and(|(added, _)| now.saturating_sub(*added) >= ttl) {
+        for _ in 0..self.expired(now) {
             self.pop_oldest();
         }
     }
@@ -199,7 +234,7 @@ impl VectorCache {
     pub fn memory(&self) -> usize {
         self.slots * self.row * size_of::<f32>()
             + self.codes.as_ref().map_or(0, Codes::memory)
-            + self.added.capacity() * size_of::<(Duration, Option<Arc<str>>)>()
+            + self.added.capacity() * size_of::<(Duration, Option<Id>)>()
             + self.id_bytes
     }
 
@@ -239,20 +274,18 @@ impl VectorCache {
     }
 
     /// Returns the unexpired vectors, the oldest first: of length 1, or all zero.
-    pub fn entries(&mut self, now: Duration) -> impl ExactSizeIterator<Item = (Entry, &[f32])> {
-        self.evict_expired(now);
-        let (cache, now) = (&*self, self.at(now));
-        cache.added.iter().enumerate().map(move |(i, (added, id))| {
-            let slot = (cache.start + i) % cache.slots;
+    pub fn entries(&self, now: Duration) -> impl ExactSizeIterator<Item = (Entry, &[f32])> {
+        let (expired, now) = (self.expired(now), self.at(now));
+        self.added.iter().enumerate().skip(expired).map(move |(i, (added, id))| {
+            let slot = (self.start + i) % self.slots;
             let entry = Entry { age: now.saturating_sub(*added), id: id.clone() };
-            (entry, &cache.rows(slot..slot + 1)[..cache.options.vector_len])
+            (entry, &self.rows(slot..slot + 1)[..self.options.vector_len])
         })
     }
 
     /// Returns the unexpired rows, the oldest first, in the two parts of the ring.
-    pub(crate) fn alive_rows(&mut self, now: Duration) -> [&[f32]; 2] {
-        self.evict_expired(now);
-        self.alive().map(|slots| self.rows(slots))
+    pub(crate) fn alive_rows(&self, now: Duration) -> [&[f32]; 2] {
+        self.alive(now).map(|slots| self.rows(slots))
     }
 
     /// Returns a cache with the `entries`, which continue to age from `now`, and their rows in `memory`. Similarities
@@ -294,11 +327,18 @@ impl VectorCache {
         now.saturating_add(self.shift)
     }
 
-    /// The slots of the vectors, in the two parts of the ring.
-    fn alive(&self) -> [Range<usize>; 2] {
-        let end = self.start + self.added.len();
-        let wrapped = end.saturating_sub(self.slots);
-        [self.start..end - wrapped, 0..wrapped]
+    /// The number of expired vectors, which are the oldest.
+    fn expired(&self, now: Duration) -> usize {
+        let Some(ttl) = self.options.ttl else { return 0 };
+        let now = self.at(now);
+        self.added.partition_point(|(added, _)| now.saturating_sub(*added) >= ttl)
+    }
+
+    /// The slots of the unexpired vectors, in the two parts of the ring.
+    fn alive(&self, now: Duration) -> [Range<usize>; 2] {
+        let (start, end) = (self.start + self.expired(now), self.start + self.added.len());
+        let [first, second] = [start, end].map(|at| at.min(self.slots));
+        [first..second, start - first..end - second]
     }
 
     /// The rows of some slots.
@@ -312,7 +352,7 @@ impl VectorCache {
     }
 
     /// Adds the time and the id of the newest vector.
-    fn record(&mut self, added: Duration, id: Option<Arc<str>>) {
+    fn record(&mut self, added: Duration, id: Option<Id>) {
         // Two threads may arrive in another order than they read the clock.
         let added = self.added.back().map_or(added, |(last, _)| added.max(*last));
         self.id_bytes += bytes_of(&id);
@@ -379,7 +419,7 @@ fn zeros(numbers: usize) -> Option<MmapMut> {
     MmapMut::map_anon(numbers.checked_mul(size_of::<f32>())?).ok()
 }
 
-fn bytes_of(id: &Option<Arc<str>>) -> usize {
+fn bytes_of(id: &Option<Id>) -> usize {
     id.as_ref().map_or(0, |id| id.len())
 }
 

@@ -17,7 +17,7 @@ fn cache(max_elements: usize, vector_len: usize) -> VectorCache {
 fn memory_counts_ids() {
     let mut cache = cache(3, 1);
     let mut add = |id: Option<&str>| {
-        cache.add(&[1.0], id.map(Arc::from), Duration::ZERO).unwrap();
+        cache.add(&[1.0], id.and_then(Id::new), Duration::ZERO).unwrap();
         cache.memory()
     };
     let empty = add(None);
@@ -26,7 +26,7 @@ fn memory_counts_ids() {
     cache.remove(&long, Duration::ZERO);
     assert_eq!(cache.memory(), empty);
     for length in 0..10 {
-        cache.add(&[1.0], Some("x".repeat(length).into()), Duration::ZERO).unwrap();
+        cache.add(&[1.0], Id::new("x".repeat(length)), Duration::ZERO).unwrap();
     }
     assert_eq!(cache.memory() - empty, 7 + 8 + 9, "those of dropped vectors do not count");
     cache.clear();
@@ -41,7 +41,7 @@ fn add_drops_the_oldest_where_there_is_no_memory_for_more() {
     assert_eq!(cache.len(Duration::ZERO), 0);
     MOST.set(40 * cache.row);
     for index in 0..100 {
-        cache.add(&[1.0; 3], Some(index.to_string().into()), Duration::from_secs(index)).unwrap();
+        cache.add(&[1.0; 3], Id::new(index.to_string()), Duration::from_secs(index)).unwrap();
     }
     let now = Duration::from_secs(99);
     let ids: Vec<_> = cache.entries(now).map(|(entry, _)| entry.id.unwrap().to_string()).collect();

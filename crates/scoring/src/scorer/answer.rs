@@ -7,16 +7,17 @@ use std::{
         Arc, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use knowledgepulse_workers::{CancelToken, fault};
 
 use crate::{
     cache::{Nearest, VectorCache},
-    clock::monotonic_clock,
+    clock::since,
     embed::{CallEmbedder, Embedded},
     error::{Error, Result},
+    id::Id,
     novelty::Novelty,
     score::Score,
     scorer::{
@@ -41,8 +42,8 @@ pub enum Work {
     Remember(Input),
     /// Find the traces in the memory that are most similar to a text.
     Similar(Query),
-    /// Remove the traces with this id from the memory.
-    Forget(Arc<str>),
+    /// Remove the traces with this id from the memory. `None` for a string that is the id of no trace.
+    Forget(Option<Id>),
     /// Remove all traces from the memory.
     Clear,
     /// Embed a text.
@@ -68,6 +69,9 @@ pub struct Input {
     pub trace: Trace,
     /// Its text, at least the part that is embedded; empty if nothing is embedded.
     pub text: String,
+    /// Whether it is compared only with traces that were added before the first one with its id, so that a trace that
+    /// is scored again is not compared with itself.
+    pub before_own: bool,
 }
 
 /// What to find in the memory.
@@ -120,13 +124,13 @@ pub(super) struct Call {
     pub work: Work,
     pub embedder: CallEmbedder,
     /// When it was submitted.
-    since: Duration,
+    since: Instant,
     pub cancel: CancelToken,
 }
 
 impl Call {
     pub fn new(common: Arc<Common>, work: Work, embedder: CallEmbedder, reply: Reply) -> Arc<Self> {
-        let (since, cancel) = (monotonic_clock(), CancelToken::default());
+        let (since, cancel) = (Instant::now(), CancelToken::default());
         let owed = Owed { common: common.clone(), since, reply: Some(reply) };
         Arc::new(Self { owed: Mutex::new(Some(owed)), common, work, embedder, since, cancel })
     }
@@ -140,18 +144,22 @@ impl Call {
         self.owed().take()
     }
 
-    /// Does the part of the work that needs the cache, without adding the trace. `novelty` converts the nearest trace.
-    /// The present time is given both by the clock of the cache and since 1970.
+    /// Does the part of the work that reads the cache. `novelty` converts the nearest trace. The present time is given
+    /// both by the clock of the cache and since 1970.
     pub fn recall(
         &self,
-        cache: &mut VectorCache,
+        cache: &VectorCache,
         vector: &[f32],
         [now, since_1970]: [Duration; 2],
         novelty: impl FnOnce(Option<Nearest>) -> Novelty,
     ) -> Result<Outcome> {
         Ok(match &self.work {
             Work::Score(input) | Work::Peek(input) | Work::Decide(input, _) => {
-                self.score(&input.trace, novelty(cache.nearest(vector, now)?))
+                let nearest = match input.trace.id().filter(|_| input.before_own) {
+                    Some(id) => cache.nearest_before(id, vector, now)?,
+                    None => cache.nearest(vector, now)?,
+                };
+                self.score(&input.trace, novelty(nearest))
             }
             Work::Similar(Query { k, at_least, .. }) => {
                 let similar = cache.similar(vector, *k, *at_least, now)?;
@@ -161,12 +169,7 @@ impl Call {
                 };
                 Outcome::Found(similar.into_iter().map(found).collect())
             }
-            Work::Forget(id) => Outcome::Removed(cache.remove(id, now)),
-            Work::Clear => {
-                let removed = cache.len(now);
-                cache.clear();
-                Outcome::Removed(removed)
-            }
+            Work::Forget(_) | Work::Clear => Outcome::Removed(0),
             Work::Remember(_) | Work::WarmUp | Work::Embed(_) => Outcome::Remembered,
         })
     }
@@ -205,7 +208,7 @@ impl Call {
 /// the reply; so no lock may be held then.
 pub(super) struct Owed {
     common: Arc<Common>,
-    since: Duration,
+    since: Instant,
     reply: Option<Reply>,
 }
 
@@ -213,7 +216,7 @@ impl Owed {
     /// Answers the call, unless that is done.
     pub fn settle(&mut self, mut result: Result<Outcome>) {
         let Some(reply) = self.reply.take() else { return };
-        let latency = monotonic_clock() - self.since;
+        let latency = since(self.since);
         if let Ok(Outcome::Scored(report)) = &mut result {
             report.times.total = latency;
         }
@@ -266,14 +269,14 @@ pub(super) struct EmbeddedCall {
     pub accepted: Option<Outcome>,
     /// Whether its request in the current batch appends to the store.
     pub appends: bool,
-    begun: Duration,
-    ended: Duration,
+    begun: Instant,
+    ended: Instant,
 }
 
 impl EmbeddedCall {
     /// Embeds the text of a call.
     pub fn embed(call: Arc<Call>) -> Self {
-        let begun = monotonic_clock();
+        let begun = Instant::now();
         let text = match &call.work {
             Work::Score(input)
             | Work::Peek(input)
@@ -299,7 +302,7 @@ impl EmbeddedCall {
             Ok(Err(reason)) if is_required => Err(Error::embedder_unavailable(reason)),
             Ok(embedded) => Ok(embedded),
         };
-        Self { call, embedded, accepted: None, appends: false, begun, ended: monotonic_clock() }
+        Self { call, embedded, accepted: None, appends: false, begun, ended: Instant::now() }
     }
 
     /// Returns the embedding, if there is one.
@@ -320,9 +323,12 @@ impl EmbeddedCall {
     fn outcome(self, recall: impl FnOnce(&Embedded) -> Result<Outcome>) -> Result<Outcome> {
         fault::point("score");
         let Self { call, embedded, begun, ended, .. } = self;
-        let start = monotonic_clock();
-        let mut times =
-            Times { queue: begun - call.since, turn: start - ended, ..Times::default() };
+        let start = Instant::now();
+        let mut times = Times {
+            queue: begun.saturating_duration_since(call.since),
+            turn: start.saturating_duration_since(ended),
+            ..Times::default()
+        };
         let mut text = None;
         let mut outcome = match (&call.work, embedded?) {
             (Work::WarmUp, embedded) => {
@@ -342,9 +348,37 @@ impl EmbeddedCall {
             }
         };
         if let Outcome::Scored(report) = &mut outcome {
-            times.cache = monotonic_clock() - start;
+            times.cache = since(start);
             (report.text, report.times) = (text, times);
         }
         Ok(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    /// A call that another core has submitted, begun and embedded, whose clock is ahead.
+    fn ahead(work: Work) -> (EmbeddedCall, std::sync::mpsc::Receiver<Result<Outcome>>) {
+        let (sender, answers) = channel();
+        let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
+        let call =
+            Call::new(Common::new(ScorerOptions::default()), work, Err("none".into()), reply);
+        let mut call = Arc::into_inner(call).expect("the only one");
+        let later = Instant::now() + Duration::from_secs(3600);
+        call.since = later;
+        call.owed().as_mut().expect("no answer yet").since = later;
+        let embedded = EmbeddedCall::embed(Arc::new(call));
+        (EmbeddedCall { ended: later, ..embedded }, answers)
+    }
+
+    #[test]
+    fn conclude_answers_if_the_clock_of_another_core_is_ahead() {
+        let (embedded, answers) = ahead(Work::Clear);
+        embedded.conclude(|_| Ok(Outcome::Removed(1)));
+        assert_eq!(answers.try_recv(), Ok(Ok(Outcome::Removed(1))));
     }
 }

@@ -60,7 +60,7 @@ struct Vectors {
 
 impl OwnMemory {
     /// Returns a memory with the vectors of a cache, made by the `model` with this fingerprint.
-    pub fn new(mut cache: VectorCache, model: Option<Arc<str>>) -> Arc<Self> {
+    pub fn new(cache: VectorCache, model: Option<Arc<str>>) -> Arc<Self> {
         let len = cache.len(monotonic_clock()).into();
         Arc::new(Self { vectors: Mutex::new(Vectors { cache, model }), len })
     }
@@ -90,7 +90,7 @@ impl OwnMemory {
 
     /// Returns how many vectors there are; while they are being used, how many there were before.
     pub(super) fn len(&self) -> usize {
-        let mut vectors = match self.vectors.try_lock() {
+        let vectors = match self.vectors.try_lock() {
             Ok(vectors) => vectors,
             Err(TryLockError::Poisoned(vectors)) => vectors.into_inner(),
             Err(TryLockError::WouldBlock) => return self.len.load(Ordering::Relaxed),
@@ -105,16 +105,26 @@ impl OwnMemory {
         self.with(|Vectors { cache, model }, now| {
             let is_comparable = model.as_ref().is_none_or(|model| model == fingerprint)
                 && cache.options().vector_len == vector_len;
-            let mut none;
+            let none;
             let compared = if vector.is_empty() || is_comparable {
-                &mut *cache
+                &*cache
             } else {
                 // Nothing can be compared with vectors of another model.
                 none = VectorCache::new(CacheOptions { vector_len, ..CacheOptions::default() });
-                &mut none
+                &none
             };
             let novelty = |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);
-            let outcome = call.recall(compared, vector, [now, since_1970()], novelty)?;
+            let outcome = match &call.work {
+                Work::Forget(id) => {
+                    Outcome::Removed(id.as_ref().map_or(0, |id| cache.remove(id, now)))
+                }
+                Work::Clear => {
+                    let removed = cache.len(now);
+                    cache.clear();
+                    Outcome::Removed(removed)
+                }
+                _ => call.recall(compared, vector, [now, since_1970()], novelty)?,
+            };
             let added = call.added(&outcome);
             // The live cache now takes vectors of this length.
             let prepares =

@@ -1,17 +1,19 @@
 //! Embeds calls concurrently, and settles them one after another in call order.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, HashSet, VecDeque},
     mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, PoisonError},
+    time::Instant,
 };
 
 use knowledgepulse_workers::{Threads, WORKERS};
 
 use crate::{
+    Id,
     cache::VectorCache,
-    clock::monotonic_clock,
+    clock::since,
     embed::CallEmbedder,
     error::{Error, Result},
     score::Score,
@@ -125,6 +127,16 @@ impl Scorer {
         }
     }
 
+    /// Returns the ids of the traces in the memory.
+    pub fn ids(&self) -> HashSet<Id> {
+        match &self.memory {
+            Memory::Own(memory) => {
+                memory.with_cache(|cache, now| cache.ids(now).cloned().collect())
+            }
+            Memory::Shared(memory) => memory.ids(),
+        }
+    }
+
     /// Returns counts and latencies of the calls so far.
     pub fn statistics(&self) -> Statistics {
         self.common.count(|statistics| statistics.clone())
@@ -189,7 +201,7 @@ impl Scorer {
         threshold: f64,
         needs_score: bool,
     ) -> Result<([f64; 2], Option<bool>)> {
-        let since = monotonic_clock();
+        let submitted = Instant::now();
         if self.common.is_closed() {
             return Err(Error::closed());
         }
@@ -199,16 +211,13 @@ impl Scorer {
         }
         self.common.count(|statistics| {
             statistics.accepted += 1;
-            statistics.answered_after(monotonic_clock() - since);
+            statistics.answered_after(since(submitted));
         });
         Ok((bounds, Some(least >= threshold)))
     }
 
-    /// Answers all pending calls with `CLOSED`, and returns when no thread works for the scorer. Later calls are
-    /// refused.
-    ///
-    /// A run of the model ends after its current operation. Must not be called from a reply, because it would wait for
-    /// that thread.
+    /// Answers all pending calls with `CLOSED`, and cancels their work. Later calls are refused. Never waits; see
+    /// [`Scorer::wait_until_idle`].
     pub fn close(&self) {
         let mut order = self.lock();
         self.common.close();
@@ -221,13 +230,26 @@ impl Scorer {
         for mut owed in sent.iter().chain(calls.values()).filter_map(|call| call.cancel()) {
             owed.settle(Err(Error::closed()));
         }
-        let mut order = self.lock();
-        while !order.active.is_empty() || order.others > 0 {
-            order = self.idle.wait(order).unwrap_or_else(PoisonError::into_inner);
-        }
     }
 
-    /// Runs `work` that is not a call; [`Scorer::close`] waits for it too.
+    /// Waits until no thread works for the scorer, on a call or in [`Scorer::during`], but not beyond the `deadline`.
+    /// Returns whether none does. Must not be called from a reply, because that thread works for the scorer.
+    ///
+    /// After [`Scorer::close`], a run of the model ends with its current operation.
+    pub fn wait_until_idle(&self, deadline: Instant) -> bool {
+        let mut order = self.lock();
+        while !order.active.is_empty() || order.others > 0 {
+            let patience = deadline.saturating_duration_since(Instant::now());
+            if patience.is_zero() {
+                return false;
+            }
+            let waited = self.idle.wait_timeout(order, patience);
+            (order, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        true
+    }
+
+    /// Runs `work` that is not a call; [`Scorer::wait_until_idle`] waits for it too.
     ///
     /// # Errors
     ///
@@ -252,7 +274,7 @@ impl Scorer {
             order.active.insert(ticket, call.clone());
             drop(order);
             self.settle(ticket, EmbeddedCall::embed(call));
-            // Removed last, because `close` may then return; dropped without the lock.
+            // Removed last, because the scorer is then idle; dropped without the lock.
             order = self.lock();
             let (done, has_more) = (order.active.remove(&ticket), !order.queue.is_empty());
             drop(order);

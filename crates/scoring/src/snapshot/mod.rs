@@ -73,7 +73,7 @@ impl Contents {
     /// Copies the rows that are unexpired at `now`, and the bounds of the cache. `fingerprint` is that of the model;
     /// `position` is that in a store that the cache mirrors.
     pub fn of(
-        cache: &mut VectorCache,
+        cache: &VectorCache,
         fingerprint: &str,
         now: Duration,
         position: Option<Position>,
@@ -206,7 +206,8 @@ fn read_sealed(sealed: &[u8], fingerprint: &str) -> Result<Header, Wrong> {
     let found = rows.len();
     ensure!(is_whole, ": rows", "{count} rows of {row} float32", "{found} bytes");
 
-    let mut most = Duration::MAX;
+    // Nothing is older than its store.
+    let mut most = header.position.as_ref().map_or(Duration::MAX, |position| position.at);
     for (at, (entry, row)) in entries.iter().zip(numbers.chunks(row)).enumerate() {
         let age = entry.age;
         ensure!(age <= most, ": entries[{at}].age", "{most:?} or less", "{age:?}");

@@ -1,8 +1,7 @@
 //! Valid snapshots, and other bytes.
 
-use std::sync::Arc;
-
 use super::*;
+use crate::Id;
 
 const MODEL: &str = "a model";
 /// What the snapshots are named in errors.
@@ -23,16 +22,16 @@ fn decode(bytes: &[u8], fingerprint: &str) -> Result<Snapshot> {
 fn small_cache() -> VectorCache {
     let mut cache = VectorCache::new(options(3, 2));
     cache.add(&[0.0, 2.0], None, Duration::from_secs(90)).unwrap();
-    cache.add(&[3.0, 4.0], Some("é".into()), Duration::from_secs(95)).unwrap();
+    cache.add(&[3.0, 4.0], Id::new("é"), Duration::from_secs(95)).unwrap();
     cache
 }
 
-fn encode(cache: &mut VectorCache, fingerprint: &str, now: Duration) -> Vec<u8> {
+fn encode(cache: &VectorCache, fingerprint: &str, now: Duration) -> Vec<u8> {
     Contents::of(cache, fingerprint, now, None).encode()
 }
 
 fn small() -> Vec<u8> {
-    encode(&mut small_cache(), MODEL, NOW)
+    encode(&small_cache(), MODEL, NOW)
 }
 
 #[test]
@@ -43,11 +42,11 @@ fn into_cache_loses_nothing() {
     let age = Duration::from_secs;
     let expected: [(Entry, &[f32]); 2] = [
         (Entry { age: age(10), id: None }, &[0.0, 1.0]),
-        (Entry { age: age(5), id: Some(Arc::from("é")) }, &[0.6, 0.8]),
+        (Entry { age: age(5), id: Id::new("é") }, &[0.6, 0.8]),
     ];
-    let mut cache = snapshot.into_cache(options(3, 2), Duration::ZERO).unwrap();
+    let cache = snapshot.into_cache(options(3, 2), Duration::ZERO).unwrap();
     assert_eq!(cache.entries(Duration::ZERO).collect::<Vec<_>>(), expected);
-    assert_eq!(encode(&mut cache, MODEL, Duration::ZERO), bytes);
+    assert_eq!(encode(&cache, MODEL, Duration::ZERO), bytes);
 }
 
 #[test]
@@ -76,8 +75,8 @@ fn encode_keeps_its_layout() {
 #[test]
 fn into_cache_keeps_an_empty_cache_empty() {
     let bounds = CacheOptions { ttl: None, ..options(usize::MAX, u32::MAX as usize) };
-    let mut cache = VectorCache::new(bounds);
-    let bytes = encode(&mut cache, "", NOW);
+    let cache = VectorCache::new(bounds);
+    let bytes = encode(&cache, "", NOW);
     let snapshot = decode(&bytes, "").unwrap();
     assert_eq!((snapshot.options(), &snapshot.header.entries), (bounds, &vec![]));
     assert_eq!(snapshot.into_cache(bounds, NOW).unwrap().len(NOW), 0);
@@ -94,7 +93,7 @@ fn into_cache_applies_other_bounds_at_once() {
         (ttl(5), 0),
         (CacheOptions { ttl: None, ..options(9, 2) }, 2),
     ] {
-        let mut cache = decode(&small(), MODEL).unwrap().into_cache(bounds, NOW).unwrap();
+        let cache = decode(&small(), MODEL).unwrap().into_cache(bounds, NOW).unwrap();
         assert_eq!((cache.len(NOW), cache.options()), (expected, bounds));
         // The newest is dropped last.
         let last = cache.entries(NOW).last().map(|(entry, _)| entry.id);
@@ -238,6 +237,29 @@ fn decode_says_what_was_expected_and_what_was_found() {
         assert_eq!(error.to_string(), format!("{SOURCE}{place}: expected {message}"));
     }
     assert!(decode(&with_vectors([0.0, -0.0, 1.0, 0.0]), MODEL).is_ok(), "zeros are a vector");
+}
+
+#[test]
+fn decode_refuses_an_entry_older_than_its_store() {
+    let position = |seconds| {
+        let at = format!(r#"{{"secs":{seconds},"nanos":0}}"#);
+        with("}]}", &format!(r#"}}],"position":{{"epoch":"","seq":2,"at":{at},"call":""}}}}"#))
+    };
+    assert!(decode(&position(10), MODEL).is_ok());
+    let error = decode(&position(9), MODEL).expect_err("an entry from before 1970");
+    let message = ": entries[0].age: expected 9s or less, got 10s";
+    assert_eq!(
+        (error.code(), error.to_string()),
+        ("INVALID_SNAPSHOT", format!("{SOURCE}{message}"))
+    );
+}
+
+#[test]
+fn decode_refuses_an_id_that_no_trace_has() {
+    let id = |length| with("é", &"x".repeat(length));
+    assert!(decode(&id(1024), MODEL).is_ok());
+    let error = decode(&id(1025), MODEL).expect_err("a long id");
+    assert_eq!(error.path(), Some("caches/7.kp: header"), "{error}");
 }
 
 #[test]

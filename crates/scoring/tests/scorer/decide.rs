@@ -7,7 +7,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    Profiles, Score, Scorer,
+    Id, Profiles, Score, Scorer,
     cache::CacheOptions,
     scorer::{CallHandle, Found, Outcome, Query, ScorerOptions, Work},
     weights::Weights,
@@ -107,7 +107,7 @@ fn work(call: &Call) -> Work {
         Call::Score(json) => Work::Score(input(json)),
         Call::Peek(json) => Work::Peek(input(json)),
         Call::Remember(json) => Work::Remember(input(json)),
-        Call::Forget(id) => Work::Forget(id.as_str().into()),
+        Call::Forget(id) => Work::Forget(Id::new(id.as_str())),
         Call::Clear => Work::Clear,
         Call::End(..) => Work::Score(says("hang")),
     }
@@ -139,7 +139,7 @@ fn start(scorer: &Arc<Scorer>, call: &Call, threshold: f64) -> Started {
 }
 
 /// The ids in the memory, the oldest first.
-fn ids(scorer: &Arc<Scorer>) -> Vec<Option<Arc<str>>> {
+fn ids(scorer: &Arc<Scorer>) -> Vec<Option<Id>> {
     answer(submit(scorer, Work::WarmUp)).expect("the turn of all before");
     scorer
         .own_memory()

@@ -9,7 +9,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    Novelty, Scorer,
+    Id, Novelty, Scorer,
     embed::TextFacts,
     scorer::{CallHandle, Outcome, Report, ScorerOptions, Work},
 };
@@ -131,7 +131,7 @@ fn submit_warms_up_after_the_calls_before() {
 fn submit_forgets_and_clears_after_the_calls_before_and_ahead_of_those_behind() {
     let scorer = new_scorer();
     let score = |text| Work::Score(says(text));
-    let forget = Work::Forget("slow 1".into());
+    let forget = Work::Forget(Id::new("slow 1"));
     let calls = [score("slow 1"), forget, score("slow 1"), Work::Clear, score("1")];
     let answers = submit_all(&scorer, &FakeEmbedder::new(), calls);
     for expected in [None, Some(1), None, Some(1), None] {

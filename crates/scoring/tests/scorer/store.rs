@@ -7,12 +7,13 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    Error, Novelty, Scorer, StoreFault,
+    Error, Id, Novelty, Scorer, StoreFault,
     cache::CacheOptions,
     scorer::{
         Change, Found, Outcome, Page, Query, Request, ScorerOptions, SharedMemory, StoredEntry,
         Work,
     },
+    snapshot,
 };
 use knowledgepulse_test_support::{FakeEmbedder, cache::NaiveCache};
 use proptest::prelude::*;
@@ -57,7 +58,7 @@ fn work(act: Act) -> Work {
             Work::Similar(Query { text: number.to_string(), k, at_least: 0.1 })
         }
         Act::Remember(number) => Work::Remember(numbered(number)),
-        Act::Forget(number) => Work::Forget(number.to_string().into()),
+        Act::Forget(number) => Work::Forget(Id::new(number.to_string())),
         Act::Clear => Work::Clear,
         Act::WarmUp => Work::WarmUp,
         Act::Fail => Work::Score(says("fail")),
@@ -80,7 +81,7 @@ fn next_batch(scorer: &Scorer) -> Vec<Request> {
 
 /// Waits until all calls have been embedded, so that they come in one batch.
 fn whole_batch(scorer: &Scorer, count: usize) -> Vec<Request> {
-    let mut batch = next_batch(scorer);
+    let mut batch = Vec::new();
     while batch.is_empty() && count > 0 && scorer.statistics().pending() > 0 {
         batch = next_batch(scorer);
     }
@@ -202,11 +203,56 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn finish_batch_changes_nothing_whatever_its_clock(
+        steps in prop::collection::vec((0..8usize, 0..4usize, any::<bool>(), 0..15_000u64), 1..60),
+    ) {
+        let cache = CacheOptions { ttl: Some(Duration::from_secs(30)), ..BOUNDS };
+        let options = ScorerOptions { cache, ..ScorerOptions::default() };
+        let scorers: [_; 8] = std::array::from_fn(|_| {
+            Scorer::with_store(options.clone(), true, None).expect("a scorer")
+        });
+        let (mut known, mut naive) = ([0; 8], NaiveCache::new(cache));
+        let mut store = Store { now: Duration::from_secs(3_600), ..Store::default() };
+        for (who, number, is_added, pause) in steps {
+            store.now += Duration::from_millis(pause);
+            let act = if is_added { Act::Score(number) } else { Act::Peek(number) };
+            let answers = submit(&scorers[who], &[act]);
+            let own = store.append(&whole_batch(&scorers[who], 1));
+            catch_up(&scorers[who], &mut known[who], &store, &own);
+            // From a minute behind to a minute ahead of the store.
+            let ahead = Duration::from_secs(120) * who as u32 / 7;
+            let clock = (store.now + ahead).saturating_sub(Duration::from_secs(60));
+            memory(&scorers[who]).finish_batch(clock);
+            let (_, answer) = receive(&answers);
+            if is_added {
+                check(act, answer, store.entries.len() as u64 - 1, &mut naive, store.now);
+            }
+        }
+        let snapshots = std::array::from_fn::<_, 8, _>(|who| {
+            catch_up(&scorers[who], &mut known[who], &store, &[]);
+            memory(&scorers[who]).snapshot("fake")
+        });
+        prop_assert!(snapshots.iter().all(|snapshot| *snapshot == snapshots[0]));
+    }
+}
+
+/// Applies all pages after an entry.
+fn catch_up(scorer: &Scorer, known: &mut u64, store: &Store, own: &[Option<u64>]) {
+    for page in store.pages(*known, own, 64) {
+        *known = page.entries.last().map_or(*known, |last| last.seq);
+        memory(scorer).apply(page).expect("a page");
+    }
+}
+
 /// Compares an answer with what a naive cache says, which then has the change as well. Returns how many entries
 /// the call has appended after `seq`.
 fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Duration) -> u64 {
     let vector = |number| FakeEmbedder::vector(number);
-    let id = |number: usize| Some(number.to_string().into());
+    let id = |number: usize| Id::new(number.to_string());
     match (act, answer.expect("an answer")) {
         (Act::Score(number) | Act::Peek(number) | Act::Decide(number), Outcome::Scored(report)) => {
             let nearest = naive.nearest(&vector(number), now);
@@ -227,7 +273,7 @@ fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Durati
             let expected = expected.into_iter().map(|(nearest, age)| Found {
                 id: nearest.id,
                 similarity: nearest.similarity,
-                added_at: now - age,
+                added_at: now.saturating_sub(age),
             });
             assert_eq!(found, expected.collect::<Vec<_>>());
             return 0;
@@ -371,7 +417,7 @@ fn apply_does_not_compare_with_what_was_erased_before_it_was_read() {
         let answers = submit(&scorer, &[Act::Score(1)]);
         assert_eq!(next_batch(&scorer).len(), 1);
         let erased = StoredEntry {
-            change: Change::Add { id: Some("x".into()), vector: None },
+            change: Change::Add { id: Id::new("x"), vector: None },
             ..entry(1, 0, None)
         };
         let own = StoredEntry { own: Some(0), ..entry(2, 0, None) };
@@ -388,7 +434,7 @@ fn apply_does_not_compare_with_what_was_erased_before_it_was_read() {
         let error =
             memory(&scorer).apply(Page { head: 2, ..page(vec![]) }).expect_err("not forgotten");
         assert_eq!(error.code(), "INVALID_STORE");
-        let change = Change::Forget("x".into());
+        let change = Change::Forget(Id::new("x"));
         let forgotten = StoredEntry { change, ..entry(3, 0, None) };
         memory(&scorer).apply(page(vec![forgotten])).expect("all is forgotten");
         scorer.close();
@@ -431,6 +477,35 @@ fn fail_batch_leaves_scores_neutral_unless_the_store_is_required() {
 }
 
 #[test]
+fn set_vector_len_begins_anew_after_a_snapshot_with_another_length() {
+    let cache = CacheOptions { vector_len: 383, ..BOUNDS };
+    let options = ScorerOptions { cache, ..ScorerOptions::default() };
+    let short = Scorer::with_store(options, true, None).expect("a scorer");
+    let vector: Box<[f32]> = (0..383).map(|at| if at == 0 { 1.0 } else { 0.0 }).collect();
+    let page = first_page(vec![entry(1, 10, Some(vector))]);
+    memory(&short).apply(page).expect("a page");
+    let bytes = memory(&short).snapshot("fake");
+    let snapshot = snapshot::decode("a snapshot", bytes.as_slice().into(), "fake").expect("valid");
+    let options = ScorerOptions { cache: BOUNDS, ..ScorerOptions::default() };
+    let scorer = Scorer::with_store(options, true, Some(snapshot)).expect("a scorer");
+    assert!(memory(&scorer).position().is_some());
+    memory(&scorer).set_vector_len(384);
+    assert_eq!((memory(&scorer).position(), scorer.cache_len()), (None, 0));
+    let page = first_page(vec![entry(1, 10, Some(FakeEmbedder::vector(1)))]);
+    memory(&scorer).apply(page).expect("a page");
+    assert_eq!(scorer.cache_len(), 1);
+}
+
+#[test]
+fn forget_appends_no_id_that_is_too_long() {
+    let scorer = scorer(true);
+    let forget = Work::Forget(Id::new("x".repeat(1025)));
+    let answers = crate::submit_all(&scorer, &FakeEmbedder::new(), [forget]);
+    assert!(whole_batch(&scorer, 1).is_empty());
+    assert_eq!(receive(&answers).1, Ok(Outcome::Removed(0)));
+}
+
+#[test]
 fn close_ends_calls_that_wait_for_the_store() {
     let scorer = scorer(false);
     let answers = submit(&scorer, &[Act::Score(1), Act::Score(2), Act::Peek(3)]);
@@ -442,6 +517,26 @@ fn close_ends_calls_that_wait_for_the_store() {
     assert_eq!(codes, ["CLOSED"]);
     assert_eq!(memory(&scorer).apply(Page::default()).expect_err("closed").code(), "CLOSED");
     assert!(next_batch(&scorer).is_empty());
+}
+
+#[test]
+fn next_batch_waits_for_a_call_or_for_the_end_of_the_wait() {
+    let scorer = scorer(false);
+    let (sender, batches) = mpsc::channel();
+    let wait = || {
+        let sender = sender.clone();
+        memory(&scorer).next_batch(64, Box::new(move |batch| sender.send(batch).expect("sent")));
+        assert!(batches.try_recv().is_err(), "there is no call");
+    };
+    wait();
+    memory(&scorer).end_wait();
+    assert!(receive(&batches).is_empty());
+    memory(&scorer).end_wait();
+    wait();
+    let _answers = submit(&scorer, &[Act::Score(1)]);
+    assert_eq!(receive(&batches).len(), 1);
+    memory(&scorer).end_wait();
+    assert!(batches.try_recv().is_err(), "nothing waits");
 }
 
 #[test]

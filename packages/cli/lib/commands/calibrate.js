@@ -1,5 +1,4 @@
 /** kp-score calibrate */
-const { readFile } = require("node:fs/promises");
 const { calibrate, calibrationReport } = require("@knowledgepulse/scoring/calibrate");
 const { parse } = require("csv-parse/sync");
 const { version } = require("../../package.json");
@@ -9,34 +8,35 @@ const { openFile, show } = require("../output.js");
 const { eachRow } = require("../rows.js");
 const { Run } = require("../run.js");
 const { profilesOf } = require("../session.js");
-const { count, masked, say, warn } = require("../terminal.js");
+const { boundedContentsOf, sourcesOf } = require("../sources.js");
+const { count, masked, warn } = require("../terminal.js");
 
 const LABELS = new Map(
 	Object.entries({ 1: true, true: true, yes: true, 0: false, false: false, no: false }),
 );
 
 /** Reads labels by id from a CSV file with the columns id and label. */
-async function labelsOf(path) {
+async function labelsOf(path, run) {
 	const labels = new Map();
-	for (const { record, info } of await recordsOf(path)) {
+	for (const { record, info } of await recordsOf(path, run)) {
 		const place = `${path}:${info.lines}`;
 		if (record.id === undefined || record.label === undefined)
 			throw new InputError(`${path}: expected the columns id and label`);
 		const label = LABELS.get(record.label.toLowerCase());
 		if (label === undefined)
-			throw new InputError(`${place}: expected 1 or 0, found ${JSON.stringify(record.label)}`);
+			throw new InputError(
+				`${place}: expected 1 or 0, found ${JSON.stringify(record.label.slice(0, 100))}`,
+			);
 		if (labels.has(record.id) && labels.get(record.id) !== label)
-			throw new InputError(`${place}: ${record.id} has two labels`);
+			throw new InputError(`${place}: ${record.id.slice(0, 100)} has two labels`);
 		labels.set(record.id, label);
 	}
 	if (labels.size === 0) throw new InputError(`${path}: no labels in it`);
 	return labels;
 }
 
-async function recordsOf(path) {
-	const bytes = await readFile(path).catch((error) => {
-		throw new InputError(`cannot read ${path}: ${error.message}`);
-	});
+async function recordsOf(path, run) {
+	const bytes = await boundedContentsOf(path, run);
 	try {
 		return parse(bytes, { bom: true, columns: true, info: true, trim: true });
 	} catch (error) {
@@ -59,6 +59,10 @@ function label(rows, labels) {
 	if (unused.size > 0) warn(`${count(unused.size, "label")} without a run`);
 }
 
+/** An argument of the command line, without the store, whose URL may have a password anywhere. */
+const shownArgument = (argument, index, all) =>
+	all[index - 1] === "--store" ? "***" : masked(argument.replace(/^--store=.*$/s, "--store=***"));
+
 /** The target of a calibration; undefined without one. */
 function targetOf({ targetShare, targetPrecision, threshold }) {
 	const targets = { share: targetShare, precision: targetPrecision, threshold };
@@ -68,14 +72,15 @@ function targetOf({ targetShare, targetPrecision, threshold }) {
 
 module.exports = async function calibration([args], options) {
 	const { fit, first, level, replicates, seed } = options;
+	const sources = await sourcesOf(args);
 	const run = await Run.open(options);
-	const rowsFile = options.rows && (await openFile(options.rows));
-	const htmlFile = options.html && (await openFile(options.html));
-	const labels = options.labels && (await labelsOf(options.labels));
-	const profiles = await profilesOf(options.profiles);
+	const rowsFile = options.rows && (await openFile(options.rows, run));
+	const htmlFile = options.html && (await openFile(options.html, run));
+	const labels = options.labels && (await labelsOf(options.labels, run));
+	const profiles = await profilesOf(run);
 	const rows = [];
-	await eachRow(args, run, (row) => rows.push(row));
-	if (labels && !run.interrupted) label(rows, labels);
+	await eachRow(sources, run, (row) => rows.push(row));
+	if (labels && !run.isInterrupted) label(rows, labels);
 	for (const row of rows) await rowsFile?.write(`${JSON.stringify(row)}\n`);
 	await rowsFile?.commit();
 	const { signal } = run;
@@ -84,13 +89,11 @@ module.exports = async function calibration([args], options) {
 	const calibration = await calibrate(rows, asked).catch((error) => {
 		if (error !== signal.reason) throw error;
 	});
-	if (run.interrupted) {
-		say(`interrupted after ${count(rows.length, "run")}: nothing was calibrated`);
+	if (run.endedEarly(`after ${count(rows.length, "run")}: nothing was calibrated`))
 		return run.exitCode();
-	}
 	if (htmlFile) {
-		// As it was typed, without passwords and the folders of Node.js and the script.
-		const command = ["kp-score", ...process.argv.slice(2).map(masked)].join(" ");
+		// As it was typed, without secrets and the folders of Node.js and the script.
+		const command = ["kp-score", ...process.argv.slice(2).map(shownArgument)].join(" ");
 		const settings = { command, made: new Date().toISOString(), "kp-score": version };
 		await htmlFile.write(await calibrationReport(calibration, rows, { settings }));
 		await htmlFile.commit();

@@ -2,16 +2,17 @@
 const { InputError } = require("../exit.js");
 const { eachRow } = require("../rows.js");
 const { Run } = require("../run.js");
-const { DIMENSIONS, count, fit, say, signed, style, warn } = require("../terminal.js");
+const { sourcesOf } = require("../sources.js");
+const { DIMENSIONS, count, fit, signed, style, warn } = require("../terminal.js");
 
 /** Changes below this come from rounding. */
 const NOTHING = 1e-12;
 
 /** The rows of a side by key: the id, and the number of earlier rows with it. */
-async function sideOf(argument, run) {
+async function sideOf(sources, run) {
 	const byKey = new Map();
 	const seen = new Map();
-	await eachRow([argument], run, ({ id = null, score, dimensions, overrides = [], objective }) => {
+	await eachRow(sources, run, ({ id = null, score, dimensions, overrides = [], objective }) => {
 		const nth = seen.get(id) ?? 0;
 		seen.set(id, nth + 1);
 		const row = { id, score, dimensions, overrides, objective: objective ?? "" };
@@ -43,7 +44,8 @@ function pairsOf(old, now) {
 }
 
 function tableOf(pairs, { width }) {
-	const id = Math.min(Math.max(2, ...pairs.map((pair) => pair.id?.length ?? 0)), 36);
+	const longest = pairs.reduce((length, { id }) => Math.max(length, id?.length ?? 0), 2);
+	const id = Math.min(longest, 36);
 	const rows = pairs.map((pair) => {
 		const causes = Object.entries(pair.dimensions)
 			.filter(([, change]) => Math.abs(change) >= 0.0005)
@@ -76,14 +78,12 @@ module.exports = async function compare([before, after], options) {
 	if (before === "-" && after === "-")
 		throw new InputError("standard input (-) can be read only once");
 	const { limit, maxChange } = options;
+	const sources = [await sourcesOf([before]), await sourcesOf([after])];
 	const run = await Run.open(options);
 	const { output } = run;
-	const old = await sideOf(before, run);
-	const now = await sideOf(after, run);
-	if (run.interrupted) {
-		say("interrupted before all was read: nothing was compared");
-		return run.exitCode();
-	}
+	const old = await sideOf(sources[0], run);
+	const now = await sideOf(sources[1], run);
+	if (run.endedEarly("before all was read: nothing was compared")) return run.exitCode();
 	const pairs = pairsOf(old, now);
 	if (pairs.length === 0) throw new InputError(`no id is in both ${before} and ${after}`);
 	const changed = pairs.filter(({ change }) => Math.abs(change) > NOTHING);
@@ -100,8 +100,12 @@ module.exports = async function compare([before, after], options) {
 	if (old.size > pairs.length) warn(`${old.size - pairs.length} only in ${before}`);
 	if (now.size > pairs.length) warn(`${now.size - pairs.length} only in ${after}`);
 	const largest = Math.abs(pairs[0].change);
+	const unpaired = old.size + now.size - 2 * pairs.length;
+	const isSmall = largest <= maxChange + NOTHING;
 	return run.exitCode(
-		maxChange === undefined || largest <= maxChange,
-		`a score changed by ${largest.toFixed(4)}, --max-change is ${maxChange}`,
+		maxChange === undefined || (isSmall && unpaired === 0),
+		isSmall
+			? `--max-change is for runs on both sides, ${count(unpaired, "run")} only on one`
+			: `a score changed by ${largest.toFixed(4)}, --max-change is ${maxChange}`,
 	);
 };

@@ -3,6 +3,7 @@ const { callWithAll } = require("../engine.js");
 const { show } = require("../output.js");
 const { Run } = require("../run.js");
 const { openSession } = require("../session.js");
+const { sourcesOf } = require("../sources.js");
 const { count, fit, percent, style } = require("../terminal.js");
 
 /** The line of a decision: its score, or the bounds of the score. */
@@ -16,8 +17,8 @@ function lineOf({ accepted, bounds, id, objective, score }, { width }) {
 
 module.exports = async function decide([args], options) {
 	const { memory, minShare } = options;
-	const run = await Run.open(options, args);
-	const { profiles, save, scorer } = await openSession(options, { saved: true });
+	const run = await Run.open(options, await sourcesOf(args));
+	const { known, profiles, save, scorer } = await openSession(run, { saved: true, again: true });
 	const threshold = options.threshold ?? scorer.status().threshold;
 	let accepted = 0;
 	let embedded = 0;
@@ -32,7 +33,7 @@ module.exports = async function decide([args], options) {
 		const row = { source, id, objective: task.objective, successFrom, ...decision };
 		return show(run.output, row, lineOf);
 	};
-	const decided = callWithAll((trace) => scorer.decide(trace, { threshold }), run);
+	const decided = callWithAll((trace) => scorer.decide(trace, { known, threshold }), run);
 	const isNeeded = minShare !== undefined || memory !== undefined;
 	const remarks = await run.each(decided, take, { isNeeded });
 	await run.commit();

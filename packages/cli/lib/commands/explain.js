@@ -5,7 +5,8 @@ const { InputError } = require("../exit.js");
 const { show } = require("../output.js");
 const { Run, sayError } = require("../run.js");
 const { openSession } = require("../session.js");
-const { fit, say, warn } = require("../terminal.js");
+const { sourcesOf } = require("../sources.js");
+const { fit, warn } = require("../terminal.js");
 
 /** The number of traces in the memory of a scorer. */
 const REMEMBERED = 1000;
@@ -39,9 +40,9 @@ class Wanted {
 
 module.exports = async function explain([args], options) {
 	const wanted = options.id && new Wanted(options.id);
-	const run = await Run.open(options, args);
+	const run = await Run.open(options, await sourcesOf(args));
 	const { output } = run;
-	const { scorer } = await openSession(options);
+	const { known, scorer } = await openSession(run);
 	const objectives = new Map();
 	const hints = new Set();
 	const take = async ({ trace, provenance, report }, stopProgress) => {
@@ -57,11 +58,10 @@ module.exports = async function explain([args], options) {
 		keep(objectives, trace);
 		return wanted?.open.size !== 0;
 	};
-	const explained = callWithAll((trace) => scorer.explainValue(trace), run);
+	const explained = callWithAll((trace) => scorer.explainValue(trace, { known }), run);
 	const remarks = await run.each(explained, take, wanted && { isShown: true, onError: sayError });
 	const { traces } = remarks;
-	if (run.interrupted) say(`interrupted after ${traces} traces`);
-	else if (wanted?.missing.size > 0)
+	if (!run.endedEarly(`after ${traces} traces`) && wanted?.missing.size > 0)
 		throw new InputError(`no trace with the id ${[...wanted.missing].join(", ")} among ${traces}`);
 	await run.commit();
 	remarks.warnOfLosses("not explained");

@@ -1,7 +1,8 @@
 /** kp-score import */
 const { importTraces } = require("../engine.js");
 const { Run, sayError } = require("../run.js");
-const { count, say, style } = require("../terminal.js");
+const { sourcesOf } = require("../sources.js");
+const { count, style } = require("../terminal.js");
 
 /** A summary of the sources, by format. */
 function textOf(inputs) {
@@ -21,26 +22,27 @@ function textOf(inputs) {
 
 module.exports = async function importing([args], given) {
 	const { dryRun } = given;
-	// A survey shows all errors.
-	const options = dryRun ? { ...given, errors: "collect" } : given;
-	const run = await Run.open(options, args);
-	const { output, sources } = run;
-	const imported = importTraces(sources, run);
+	// A survey shows all errors, and needs no options.
+	const options = dryRun ? { assumeSuccess: "true", ...given, errors: "collect" } : given;
+	const run = await Run.open(options, await sourcesOf(args));
+	const { output } = run;
+	const imported = importTraces(run.sources, run);
 	const take = async ({ trace }) => {
 		if (!dryRun) await output.write(`${JSON.stringify(trace)}\n`);
 	};
 	const shown = dryRun ? { isShown: true, onError: () => {} } : { onError: sayError };
 	const remarks = await run.each(imported, take, shown);
-	const { inputs } = imported.report;
+	const { inputs } = remarks;
 	if (dryRun && output.isText) await output.write(textOf(inputs));
 	else if (dryRun) for (const input of inputs) await output.write(`${JSON.stringify(input)}\n`);
 	await run.commit();
 	const traces = count(remarks.traces, "trace");
 	if (!output.isClosed) {
-		if (!dryRun) run.note(`${style("bold", traces)} in ${count(sources.length, "source")}`);
+		if (!dryRun) run.note(`${style("bold", traces)} in ${count(run.sources.length, "source")}`);
+		if (dryRun) remarks.noteAssumed();
 		remarks.warnOfLosses("left out", dryRun ? 0 : remarks.errors);
 		remarks.warnOfDomain();
 	}
-	if (run.interrupted) say(`interrupted after ${traces}`);
+	run.endedEarly(`after ${traces}`);
 	return run.exitCode();
 };

@@ -1,12 +1,12 @@
 /** kp-score score */
 const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
-const { recordOf } = require("../otel-file.js");
-const { openFile, show } = require("../output.js");
+const { show } = require("../output.js");
 const { LEGEND, rowTable } = require("../row-table.js");
 const { Run } = require("../run.js");
 const { openSession } = require("../session.js");
-const { DIMENSIONS, count, duration, percent, say, style, warn } = require("../terminal.js");
+const { sourcesOf } = require("../sources.js");
+const { DIMENSIONS, count, duration, percent, style, warn } = require("../terminal.js");
 const decide = require("./decide.js");
 
 /** If this share of the rows has one value, the dimension hardly affects the order. */
@@ -58,10 +58,15 @@ class Statistics {
 }
 
 function summarise(run, statistics, remarks, ms) {
-	const { threshold } = run.options;
+	const { again, threshold } = run.options;
 	const { isText } = run.output;
 	const { alike, uncompared } = statistics;
-	const scored = remarks.traces;
+	const { known, traces: scored } = remarks;
+	if (known > 0) {
+		const all = scored + (again ? 0 : known);
+		const what = again ? "not added again" : "not scored; --again scores them";
+		run.note(`${known} of ${all} scored before: ${what}`);
+	}
 	const scores = scored > 0 ? `: ${statistics.text}` : "";
 	run.note(`${style("bold", count(scored, "trace"))} in ${duration(ms)}${scores}`);
 	const { accepted, share } = statistics.acceptedBy(threshold);
@@ -80,13 +85,15 @@ const highestOf = (rows, top) => rows.sort((a, b) => b.score - a.score).slice(0,
 
 module.exports = async function score(args, options) {
 	if (options.decide) return decide(args, options);
-	const { threshold, minShare, emitOtel, memory, top } = options;
+	const { threshold, minShare, memory, top } = options;
 	if (minShare !== undefined && threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
-	const events = emitOtel && (await openFile(emitOtel));
-	const run = await Run.open(options, args[0]);
+	const run = await Run.open(options, await sourcesOf(args[0]));
 	const { output } = run;
-	const { profiles, save, scorer } = await openSession(options, { saved: true });
+	const { known, profiles, save, scorer } = await openSession(run, {
+		saved: true,
+		again: options.again === true,
+	});
 	const began = performance.now();
 	const lineOf = rowTable(output, options);
 	const statistics = new Statistics();
@@ -94,17 +101,15 @@ module.exports = async function score(args, options) {
 	let highest = [];
 	const take = async (row) => {
 		statistics.add(row);
-		await events?.write(recordOf(row, threshold));
 		if (top === undefined) return show(output, row, lineOf);
 		highest.push(row);
 		if (highest.length >= 2 * top) highest = highestOf(highest, top);
 	};
-	const isNeeded = minShare !== undefined || events !== undefined || memory !== undefined;
+	const isNeeded = minShare !== undefined || memory !== undefined;
 	const isShown = top !== undefined || !output.isTerminal;
-	const remarks = await run.each(evaluate(scorer, run), take, { isNeeded, isShown });
+	const remarks = await run.each(evaluate(scorer, run, known), take, { isNeeded, isShown });
 	for (const row of highestOf(highest, top)) await show(output, row, lineOf);
 	await run.commit();
-	await events?.commit();
 	await save();
 	const ms = performance.now() - began;
 	if (!output.isClosed || isNeeded) {
@@ -114,10 +119,11 @@ module.exports = async function score(args, options) {
 		remarks.warnOfLosses("not scored");
 	}
 	const kept = memory ? `; ${memory} has them` : "";
-	if (run.interrupted) say(`interrupted after ${count(remarks.traces, "trace")}${kept}`);
+	run.endedEarly(`after ${count(remarks.traces, "trace")}${kept}`);
 	const { share } = statistics.acceptedBy(threshold);
+	// If all were scored before, there is nothing to judge.
 	return run.exitCode(
-		minShare === undefined || share >= minShare,
+		minShare === undefined || share >= minShare || remarks.traces === 0,
 		`${percent(share)} of the traces score ${threshold} or more, --min-share is ${percent(minShare)}`,
 	);
 };

@@ -1,8 +1,8 @@
 import { after, before, describe, test } from "node:test";
 import { conformance } from "@knowledgepulse/scoring-stores/conformance";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
 import { isLongRun } from "../../../../__test__/support/draws.mjs";
+import pg from "../support/driver.mjs";
 import { startPglite } from "../support/pglite.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
 
@@ -28,7 +28,7 @@ function check(name, start, skip) {
 
 		const open = ({ namespace }) => new PostgresStore({ pool, namespace });
 		async function age(namespace, ms) {
-			for (const table of ["kp_novelty_entries", "kp_novelty_head"])
+			for (const table of ["kp_novelty.entries", "kp_novelty.head"])
 				await pool.query(`UPDATE ${table} SET at = at - $1 WHERE namespace = $2`, [ms, namespace]);
 		}
 		for (const { name, run } of conformance(open, { age })) test(`PostgresStore: ${name}`, run);

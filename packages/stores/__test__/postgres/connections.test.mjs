@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, describe, test } from "node:test";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
-import { add, callsOf, forget, options, readAll } from "../support/entries.mjs";
+import pg from "../support/driver.mjs";
+import { add, callsOf, clear, end, forget, options, readAll } from "../support/entries.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
 import { fatal, startProxy } from "../support/proxy.mjs";
 
@@ -128,7 +128,7 @@ describe("connections", { skip: missing }, () => {
 			assert.equal((await store.read(options())).head, 1);
 			await assert.rejects(
 				pool.query(
-					"SELECT kp_novelty_append_v1('limited', 'm', 1, NULL, NULL, NULL, NULL, 1, NULL, false, 10, '{}', '{}', '{}', '')",
+					"SELECT kp_novelty.append_v1('limited', 'm', 1, NULL, NULL, NULL, NULL, 1, NULL, false, 10, '{}', '{}', '{}', '')",
 				),
 				{ code: "55P03" },
 			);
@@ -151,9 +151,26 @@ describe("connections", { skip: missing }, () => {
 			assert.equal(bare.listenerCount("error"), 1);
 			await Promise.all([store.close(), store.close()]);
 		}
-		assert.equal(bare.listenerCount("error"), 0);
 		await bare.end();
 	});
+
+	for (const owner of ["the application", "the store"])
+		test(`an error of a connection that is closing with ${owner} does not end the process`, async () => {
+			const proxy = await startProxy(server.folder);
+			const config = { host: "127.0.0.1", port: proxy.port, user: "postgres" };
+			const far = new pg.Pool({ ...config, database: "postgres" });
+			const connectionString = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
+			const store = open(
+				owner === "the store" ? { pool: undefined, connectionString } : { pool: far },
+			);
+			await store.append([add()], options());
+			// Instead of waiting for the end of the connection.
+			proxy.farewell = fatal("57P01", "the server shuts down");
+			await store.close();
+			await far.end();
+			await proxy.ended;
+			await proxy.stop();
+		});
 
 	test("a store passes on the error of a server that ends a new connection", async () => {
 		const proxy = await startProxy(server.folder);
@@ -183,19 +200,27 @@ describe("connections", { skip: missing }, () => {
 		});
 	});
 
-	test("append needs read committed", async () => {
-		const strict = new pg.Pool(
-			server.config({ options: "-c default_transaction_isolation=serializable" }),
-		);
-		await assert.rejects(open({ pool: strict }).append([add()], options()), {
-			name: "ScoringError",
-			code: "STORE_MISMATCH",
-			message: 'the isolation level is "serializable", a novelty store needs "read committed"',
+	for (const level of ["repeatable read", "serializable"])
+		test(`a store works in a database whose default isolation level is ${level}`, async () => {
+			const database = await server.createDatabase();
+			const set = `-c default_transaction_isolation=${level.replace(" ", "\\ ")}`;
+			const strict = new pg.Pool(server.config({ database, options: set }));
+			const { rows } = await strict.query("SHOW transaction_isolation");
+			assert.deepEqual(rows, [{ transaction_isolation: level }]);
+			const stores = Array.from(
+				{ length: 4 },
+				() => new PostgresStore({ pool: strict, migrate: true }),
+			);
+			const sent = stores.map(() => [add(), add()]);
+			await Promise.all(stores.map((store, index) => store.append(sent[index], options())));
+			// Which learns the level from several calls at once.
+			const another = new PostgresStore({ pool: strict });
+			await Promise.all([1, 2, 3].map(() => another.append([forget("a")], options())));
+			for (const store of stores) assert.equal((await store.read(options())).head, 11);
+			await strict.end();
 		});
-		await strict.end();
-	});
 
-	test("a store works with binary results and any bytea_output, and keeps the pool's setting", async () => {
+	test("a store works with binary results and any bytea_output", async () => {
 		const database = await server.createDatabase();
 		const escaping = "-c bytea_output=escape";
 		const binary = new pg.Pool(
@@ -209,39 +234,138 @@ describe("connections", { skip: missing }, () => {
 		assert.deepEqual(third.embedding, entries[2].embedding);
 		const page = await store.append([add()], options());
 		assert.deepEqual(page.entries[0].embedding, first.embedding);
-		const { fields } = await binary.query("SELECT $1::bigint", [1]);
-		assert.equal(fields[0].format, "binary");
 		await binary.end();
 	});
 
 	test("read rejects a damaged row", async () => {
 		const store = open();
 		await store.append([add("a")], options());
-		const damage = ({ chunk }) => ({ chunk: chunk.subarray(0, 30) });
-		const damaging = withQuery((client, config) =>
-			client.query({ ...config, handleCopyData: (row) => config.handleCopyData(damage(row)) }),
-		);
-		const damaged = open({ pool: damaging, namespace: `connections ${count}` });
-		await assert.rejects(damaged.read(options()), RangeError);
+		for (const damage of ["[", null]) {
+			const damaging = withQuery(async (client, config) => {
+				const result = await client.query(config);
+				result.rows[1][1] = damage;
+				return result;
+			});
+			const damaged = open({ pool: damaging, namespace: `connections ${count}` });
+			await assert.rejects(damaged.read(options()), String(damage));
+			count -= 1;
+		}
 		assert.equal((await readAll(store)).length, 1);
 	});
 
 	test("append waits for the disk if durable, and for removals", async () => {
 		// What the store sends, followed by a question within its transaction.
 		const settings = [];
-		const queries = [];
-		const ask = async (client, config) => {
+		const asking = withQuery(async (client, config) => {
 			await client.query("BEGIN");
-			client.query(config);
+			const result = await client.query(config);
 			const { rows } = await client.query("SHOW synchronous_commit");
 			settings.push(rows[0].synchronous_commit);
 			await client.query("COMMIT");
-		};
-		const asking = withQuery((client, config) => queries.push(ask(client, config)));
+			return result;
+		});
 		for (const durable of [false, true])
 			for (const entry of [add("a"), forget("a")])
 				await open({ pool: asking, durable }).append([entry], options());
-		await Promise.all(queries);
 		assert.deepEqual(settings, ["off", "on", "on", "on"]);
+	});
+
+	test("the text of a statement has nothing of its entries, and is the same for all calls", async () => {
+		const texts = new Set();
+		const listening = withQuery((client, config) => {
+			texts.add(config.text ?? config);
+			return client.query(config);
+		});
+		for (const namespace of ["one", "two"]) {
+			const store = open({ pool: listening, namespace });
+			const page = await store.append([add("a"), add("b"), forget("a")], options());
+			await store.append([clear(), add("c")], options({ after: end(page) }));
+			await store.read(options());
+			await store.read(options({ after: end(page) }));
+		}
+		assert.equal(texts.size, 2);
+		const sql =
+			"SELECT query FROM pg_stat_activity WHERE query LIKE '%kp_novelty.append_v1%' AND pid <> pg_backend_pid()";
+		for (const { query } of await server.query(sql)) assert.ok(texts.has(query), query);
+	});
+
+	for (const [what, change] of [
+		["slow", "PERFORM pg_sleep(1000);"],
+		["that floods the client with notices", "LOOP RAISE NOTICE 'again'; END LOOP;"],
+	])
+		test(`append and close end in time where a trigger is ${what}`, async () => {
+			const database = await server.createDatabase();
+			const config = { database };
+			const connectionString = `socket:${server.folder}?db=${database}&user=postgres`;
+			const store = open({ pool: undefined, connectionString });
+			await store.migrate();
+			await server.query(
+				`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${change} RETURN NEW; END $$;
+				CREATE TRIGGER hold BEFORE INSERT ON kp_novelty.entries FOR EACH ROW EXECUTE FUNCTION hold()`,
+				undefined,
+				config,
+			);
+			const signal = AbortSignal.timeout(300);
+			const appended = store.append([add()], options({ signal }));
+			await assert.rejects(appended, { name: "TimeoutError" });
+			await store.close();
+			const terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
+			await server.query(terminate, [database]);
+		});
+
+	test("migrate waits for locks of other roles for a limited time", async () => {
+		const statements = [];
+		const listening = withQuery((client, config) => {
+			statements.push(config);
+			return client.query(config);
+		});
+		await open({ pool: listening }).migrate();
+		assert.equal(statements[1], "SET LOCAL lock_timeout = 5000");
+	});
+
+	test("append and close end in time where another role holds the lock", async () => {
+		const store = open({ pool: undefined, connectionString: url, namespace: "held" });
+		await whileLocked("held", async () => {
+			const signal = AbortSignal.timeout(300);
+			const appended = store.append([add()], options({ signal }));
+			await assert.rejects(appended, { name: "TimeoutError" });
+			await store.close();
+		});
+	});
+
+	for (const [what, set] of [
+		["the smallest", "first = -9223372036854775808, seq = -9223372036854775808"],
+		["the largest", "first = 9223372036854775807, seq = 9223372036854775807"],
+	])
+		test(`read and append reject with INVALID_STORE at ${what} number`, async () => {
+			const store = open({ namespace: what });
+			await store.append([add()], options());
+			await server.query(`UPDATE kp_novelty.head SET ${set} WHERE namespace = $1`, [what]);
+			await server.query("UPDATE kp_novelty.entries SET seq = $1 WHERE namespace = $2", [
+				set.split(" ").at(-1),
+				what,
+			]);
+			await assert.rejects(store.append([add()], options()), { code: "INVALID_STORE" });
+			const page = await store.read(options()).catch((error) => error);
+			assert.ok(page.code === "INVALID_STORE" || !Number.isSafeInteger(page.head));
+		});
+
+	test("append refuses ids that are too long, and read replaces those that others have written", async () => {
+		const store = open({ namespace: "long" });
+		const long = "x".repeat(1025);
+		await assert.rejects(store.append([add(), forget(long)], options()), {
+			name: "ScoringError",
+			code: "INVALID_OPTION",
+			message: "entries[1].id: expected at most 1024 bytes, got 1025",
+			path: "entries[1].id",
+		});
+		await store.append([add("a"), forget("b"), add("x".repeat(1024))], options());
+		await server.query(
+			"UPDATE kp_novelty.entries SET id = repeat('é', 10000000) WHERE namespace = 'long' AND seq < 3",
+		);
+		const entries = await readAll(store);
+		assert.equal(entries[0].id, null);
+		assert.equal(entries[1].id, null);
+		assert.equal(entries[2].id.length, 1024);
 	});
 });

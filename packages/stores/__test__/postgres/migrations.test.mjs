@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { migrationSql, PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
+import pg from "../support/driver.mjs";
 import { add, end, forget, options } from "../support/entries.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
 
@@ -47,9 +47,9 @@ describe("migrations", { skip: missing }, () => {
 		inDatabase(async (pool) => {
 			const store = new PostgresStore({ pool, migrate: true });
 			await store.append([add()], options());
-			await pool.query(`INSERT INTO kp_novelty_migrations VALUES (2);
-				ALTER FUNCTION kp_novelty_append_v1 RENAME TO kp_novelty_append_v2;
-				ALTER FUNCTION kp_novelty_read_v1 RENAME TO kp_novelty_read_v2`);
+			await pool.query(`INSERT INTO kp_novelty.migrations VALUES (2);
+				ALTER FUNCTION kp_novelty.append_v1 RENAME TO append_v2;
+				ALTER FUNCTION kp_novelty.read_v1 RENAME TO read_v2`);
 			const newer = {
 				...MISMATCH,
 				message:
@@ -67,7 +67,7 @@ describe("migrations", { skip: missing }, () => {
 			await Promise.all(stores.map((store) => store.migrate()));
 			await Promise.all(stores.map((store) => store.close()));
 			const { rows } = await pool.query(
-				"SELECT version FROM kp_novelty_migrations ORDER BY version",
+				"SELECT version FROM kp_novelty.migrations ORDER BY version",
 			);
 			assert.deepEqual(rows, [{ version: 1 }]);
 		}));
@@ -93,7 +93,7 @@ describe("migrations", { skip: missing }, () => {
 			const printed = { database: await server.createDatabase() };
 			await server.query(migrationSql(), undefined, printed);
 			await assert.rejects(server.query(migrationSql(), undefined, printed), { code: "23505" });
-			assert.ok(schemaOf(database).includes("kp_novelty_append_v1"));
+			assert.ok(schemaOf(database).includes("kp_novelty.append_v1"));
 			assert.equal(schemaOf(database), schemaOf(printed.database));
 		}));
 
@@ -105,7 +105,7 @@ describe("migrations", { skip: missing }, () => {
 			let after = null;
 			for (let i = 0; i < 300; i++) {
 				// For a table of one page, a scan of all of it is the best plan.
-				if (i === 2) await pool.query("VACUUM ANALYZE kp_novelty_entries");
+				if (i === 2) await pool.query("VACUUM ANALYZE kp_novelty.entries");
 				const page = await store.append([add(`trace ${i}`)], options({ after }));
 				after = end(page);
 				await store.read(options({ after }));
@@ -114,7 +114,7 @@ describe("migrations", { skip: missing }, () => {
 			await session.query("SELECT pg_stat_force_next_flush()");
 			await session.end();
 			const { rows } = await pool.query(
-				"SELECT seq_tup_read, idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'kp_novelty_entries'",
+				"SELECT seq_tup_read, idx_tup_fetch FROM pg_stat_user_tables WHERE relid = 'kp_novelty.entries'::regclass",
 			);
 			assert.equal(Number(rows[0].seq_tup_read), 0);
 			assert.ok(Number(rows[0].idx_tup_fetch) < 300 * 6, rows[0].idx_tup_fetch);

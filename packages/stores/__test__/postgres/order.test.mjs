@@ -31,10 +31,10 @@ describe("order", { skip: missing }, () => {
 	});
 
 	for (const [name, change, kept] of [
-		["the newest entries were deleted", "DELETE FROM kp_novelty_entries WHERE seq > 6 AND", 6],
-		["all entries were deleted", "DELETE FROM kp_novelty_entries WHERE", 0],
-		["the head was set back", "UPDATE kp_novelty_head SET seq = 5 WHERE", 10],
-		["the head was deleted", "DELETE FROM kp_novelty_head WHERE", 10],
+		["the newest entries were deleted", "DELETE FROM kp_novelty.entries WHERE seq > 6 AND", 6],
+		["all entries were deleted", "DELETE FROM kp_novelty.entries WHERE", 0],
+		["the head was set back", "UPDATE kp_novelty.head SET seq = 5 WHERE", 10],
+		["the head was deleted", "DELETE FROM kp_novelty.head WHERE", 10],
 	])
 		for (const method of ["read", "append"])
 			test(`${method} starts a new epoch after ${name}`, async () => {
@@ -55,7 +55,7 @@ describe("order", { skip: missing }, () => {
 
 	test("append rejects with INVALID_STORE if there are entries beyond the head", async () => {
 		const { store, page, sql } = await filled();
-		await sql("UPDATE kp_novelty_head SET seq = 5 WHERE namespace = $1");
+		await sql("UPDATE kp_novelty.head SET seq = 5 WHERE namespace = $1");
 		const after = { epoch: page.epoch, seq: 3, call: page.entries[2].call };
 		await assert.rejects(store.append([add()], options({ after })), {
 			name: "ScoringError",
@@ -65,7 +65,7 @@ describe("order", { skip: missing }, () => {
 
 	test("read does not hide a gap", async () => {
 		const { store, sql } = await filled();
-		await sql("DELETE FROM kp_novelty_entries WHERE namespace = $1 AND seq = 5");
+		await sql("DELETE FROM kp_novelty.entries WHERE namespace = $1 AND seq = 5");
 		const { entries } = await store.read(options());
 		assert.deepEqual(
 			entries.map(({ seq }) => Number(seq)),
@@ -75,7 +75,7 @@ describe("order", { skip: missing }, () => {
 
 	test("append deletes a bounded number of old entries", async () => {
 		const { store, page, sql } = await filled(Array.from({ length: 100 }, () => add()));
-		for (const table of ["kp_novelty_entries", "kp_novelty_head"])
+		for (const table of ["kp_novelty.entries", "kp_novelty.head"])
 			await sql(`UPDATE ${table} SET at = at - 600000 WHERE namespace = $1`);
 		const keepFrom = Date.now();
 		const after = end(page);

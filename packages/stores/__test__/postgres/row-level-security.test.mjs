@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
+import pg from "../support/driver.mjs";
 import { add, callsOf, clear, forget, options, readAll } from "../support/entries.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
 
@@ -37,7 +37,7 @@ describe("row-level security", { skip: missing }, () => {
 		for (const user of TENANTS) {
 			const found = await readAll(open(user));
 			assert.deepEqual(callsOf(found), callsOf(sent[user]));
-			for (const table of ["kp_novelty_entries", "kp_novelty_head"]) {
+			for (const table of ["kp_novelty.entries", "kp_novelty.head"]) {
 				const { rows } = await pools[user].query(`SELECT DISTINCT namespace FROM ${table}`);
 				assert.deepEqual(rows, [{ namespace: user }]);
 			}
@@ -54,7 +54,7 @@ describe("row-level security", { skip: missing }, () => {
 
 	test("a tenant can change nothing of another's", async () => {
 		const { acme } = pools;
-		for (const table of ["kp_novelty_entries", "kp_novelty_head"]) {
+		for (const table of ["kp_novelty.entries", "kp_novelty.head"]) {
 			for (const change of [`UPDATE ${table} SET at = 0`, `DELETE FROM ${table}`]) {
 				const { rowCount } = await acme.query(`${change} WHERE namespace = 'globex'`);
 				assert.equal(rowCount, 0);

@@ -9,20 +9,20 @@ const { pool } = await startForStores({ after });
 
 /** Changes of a namespace with eight entries, and how many of these are left. */
 const DAMAGES = [
-	["its tail was deleted", ["DELETE FROM kp_novelty_entries WHERE seq > 5 AND"], 5],
+	["its tail was deleted", ["DELETE FROM kp_novelty.entries WHERE seq > 5 AND"], 5],
 	[
 		"its tail was deleted, also in the head",
 		[
-			"DELETE FROM kp_novelty_entries WHERE seq > 5 AND",
-			"UPDATE kp_novelty_head SET seq = 5 WHERE",
+			"DELETE FROM kp_novelty.entries WHERE seq > 5 AND",
+			"UPDATE kp_novelty.head SET seq = 5 WHERE",
 		],
 		5,
 	],
-	["its head was deleted", ["DELETE FROM kp_novelty_head WHERE"], 8],
-	["all entries were deleted", ["DELETE FROM kp_novelty_entries WHERE"], 0],
+	["its head was deleted", ["DELETE FROM kp_novelty.head WHERE"], 8],
+	["all entries were deleted", ["DELETE FROM kp_novelty.entries WHERE"], 0],
 	[
 		"it was deleted",
-		["DELETE FROM kp_novelty_entries WHERE", "DELETE FROM kp_novelty_head WHERE"],
+		["DELETE FROM kp_novelty.entries WHERE", "DELETE FROM kp_novelty.head WHERE"],
 		0,
 	],
 ];

@@ -4,8 +4,8 @@ import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
 import { temporaryFolder } from "../../../../__test__/support/model-folder.mjs";
+import pg from "../support/driver.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
 import { startProxy } from "../support/proxy.mjs";
 import {
@@ -88,7 +88,7 @@ describe("faults", { skip: missing }, () => {
 		const { entries, answers } = await underLoad(
 			async ({ loads, untilStored, untilFailed, namespace }) => {
 				const readEpoch = async () => {
-					const sql = "SELECT epoch FROM kp_novelty_head WHERE namespace = $1";
+					const sql = "SELECT epoch FROM kp_novelty.head WHERE namespace = $1";
 					return (await server.query(sql, [namespace]))[0].epoch;
 				};
 				const epoch = await readEpoch();
@@ -179,7 +179,7 @@ describe("faults", { skip: missing }, () => {
 		const cache = { ttlMs: 60_000 };
 		const [one, other] = [open("clock", { cache }), open("clock", { cache })];
 		await answerOf(one.scorer, "words 3 first");
-		await server.query("UPDATE kp_novelty_head SET at = at + 3600000 WHERE namespace = 'clock'");
+		await server.query("UPDATE kp_novelty.head SET at = at + 3600000 WHERE namespace = 'clock'");
 		const late = await answerOf(one.scorer, "words 3 late");
 		assert.deepEqual([late.seq, late.maxSimilarity], [2, null]);
 		const last = await answerOf(other.scorer, "words 3 last");

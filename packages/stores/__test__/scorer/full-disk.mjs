@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import pg from "pg";
+import pg from "../support/driver.mjs";
 import { startPostgres } from "../support/postgres.mjs";
 import { assertReplayed, entriesOf, isFailed, isStored, Load, SCORER } from "./replay.mjs";
 

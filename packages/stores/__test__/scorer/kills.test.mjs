@@ -1,4 +1,4 @@
-/** Processes that share a store and are killed at random, and a server that crashes meanwhile. */
+/** Processes that share a store: their clocks differ, they are killed at random, and a server crashes meanwhile. */
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -8,7 +8,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import pg from "pg";
 import {
 	draws,
 	isLongRun,
@@ -17,9 +16,10 @@ import {
 	seed,
 } from "../../../../__test__/support/draws.mjs";
 import { change, temporaryFile } from "../sqlite/files.mjs";
+import pg from "../support/driver.mjs";
 import { end, options as reading } from "../support/entries.mjs";
 import { missing as skip, startPostgres } from "../support/postgres.mjs";
-import { assertReplayed, isFailed } from "./replay.mjs";
+import { assertReplayed, entriesOf, isFailed } from "./replay.mjs";
 
 const DURATION_MS = isLongRun ? repeats(10_000) : 4_000;
 const PROCESSES = 8;
@@ -186,3 +186,25 @@ test(
 	},
 	async (t) => assertNothingLost(t, await postgres(t), crashing),
 );
+
+test("processes whose clocks differ by up to two minutes give the scores of one", async (t) => {
+	const path = temporaryFile();
+	const store = new SqliteStore({ path });
+	t.after(() => store.close());
+	const cache = { maxElements: 60, ttlMs: 30_000 };
+	const clients = Array.from({ length: PROCESSES }, (_, i) => {
+		const skewMs = 60_000 * ((2 * i) / (PROCESSES - 1) - 1);
+		const options = { cache, storeTimeoutMs: 10_000 };
+		return startClient({ place: { path }, options, name: `client${i}`, width: 2, skewMs });
+	});
+	try {
+		await Promise.all(clients.map(({ ready }) => ready));
+		await sleep(1_000);
+		await Promise.all(clients.map((client) => client.stop()));
+	} finally {
+		for (const { child } of clients) child.kill("SIGKILL");
+	}
+	const answers = clients.flatMap((client) => client.answers);
+	const stored = await assertReplayed(await entriesOf(store), answers, { cache });
+	assert.equal(stored, answers.length);
+});

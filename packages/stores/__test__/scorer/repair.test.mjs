@@ -41,12 +41,12 @@ const { pool } = await startForStores({ after });
 const STORES = {
 	PostgreSQL: {
 		skip: missing,
-		table: "kp_novelty_entries",
+		table: "kp_novelty.entries",
 		where: `namespace = '${NAMESPACE}'`,
 		bytes: (hex) => `'\\x${hex}'`,
 		async make() {
 			const run = (sql) => pool.query(sql);
-			await run("TRUNCATE kp_novelty_entries, kp_novelty_head");
+			await run("TRUNCATE kp_novelty.entries, kp_novelty.head");
 			return { store: new PostgresStore({ pool, namespace: NAMESPACE }), run };
 		},
 	},

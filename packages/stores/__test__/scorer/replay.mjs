@@ -26,18 +26,19 @@ export async function answerOf(scorer, id) {
 	}
 }
 
-/** Makes calls endlessly, a few at a time, some with a repeated text; emits each answer. */
+/** Makes calls endlessly, a few at a time, some with a repeated text or after a peek; emits each answer. */
 export class Load extends EventEmitter {
 	answers = [];
 	#isStopped = false;
 	#lanes;
 
-	constructor(scorer, name, { width = 4 } = {}) {
+	constructor(scorer, name, { width = 4, peeks = false } = {}) {
 		super();
 		let made = 0;
 		const lane = async () => {
 			while (!this.#isStopped) {
 				const id = `words ${(made * 7) % 40} ${name} ${made++}`;
+				if (peeks) await scorer.evaluateValue(traceOf(id), { remember: false });
 				this.answers.push(await answerOf(scorer, id));
 				this.emit("answer", this.answers.at(-1));
 				// While the store is not asked, answers come at once.

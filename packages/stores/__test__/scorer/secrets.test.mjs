@@ -7,8 +7,8 @@ import { inspect } from "node:util";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import pg from "pg";
 import { trace } from "../../../../__test__/support/traces.mjs";
+import pg from "../support/driver.mjs";
 import { add, options } from "../support/entries.mjs";
 import { fatal } from "../support/proxy.mjs";
 

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { ScoringError } from "@knowledgepulse/scoring";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { options, Reader } from "../../conformance/fixture.js";
-import { adds } from "../../conformance/samples.js";
+import { add, adds, forget } from "../../conformance/samples.js";
 import { openFile } from "../../sqlite/file.js";
 import { change, temporaryFile } from "./files.mjs";
 
@@ -104,4 +105,116 @@ test("SqliteStore works again after a damaged file was replaced", async () => {
 	const { head } = await store.read(options());
 	assert.equal(head, 3);
 	await store.close();
+});
+
+test("SqliteStore refuses objects that are not its own, and lets no trigger or view run", async () => {
+	const endless =
+		"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n";
+	for (const [sql, name] of [
+		[
+			`CREATE TRIGGER hold BEFORE UPDATE ON novelty_head BEGIN ${endless}; END`,
+			"has a foreign trigger hold",
+		],
+		[`CREATE VIEW other AS ${endless}`, "has a foreign view other"],
+		["CREATE TABLE other (x)", "has a foreign table other"],
+		["ALTER TABLE novelty_head ADD COLUMN x INT", "has a foreign table novelty_head"],
+		["DROP INDEX novelty_entries_id", "lacks its index novelty_entries_id"],
+	]) {
+		const path = await fileWith(1);
+		change(path, sql);
+		await assertRejects(path, "INVALID_STORE", new RegExp(`the store ${name}$`));
+	}
+
+	// While it is open.
+	for (const changes of [
+		[`CREATE TRIGGER hold BEFORE UPDATE ON novelty_head BEGIN ${endless}; END`],
+		["ALTER TABLE novelty_head RENAME TO other", `CREATE VIEW novelty_head AS ${endless}`],
+	]) {
+		const path = await fileWith(1);
+		const store = new SqliteStore({ path });
+		await store.read(options());
+		for (const sql of changes) change(path, sql);
+		const appended = store.append(adds(1), options({ keepFrom: null }));
+		await assert.rejects(appended, { code: "INVALID_STORE" });
+		await store.close();
+	}
+});
+
+test("SqliteStore takes a file that was analysed and vacuumed", async () => {
+	const path = await fileWith(3);
+	for (const sql of ["ANALYZE", "VACUUM"]) change(path, sql);
+	const store = new SqliteStore({ path });
+	assert.equal((await store.read(options())).head, 3);
+	await store.close();
+});
+
+test("SqliteStore rejects numbers that are not safe, and entries beyond the head, with INVALID_STORE", async () => {
+	for (const [sql, message, cause] of [
+		["UPDATE novelty_head SET seq = 9007199254740993", /too large/, "ERR_OUT_OF_RANGE"],
+		["UPDATE novelty_head SET first = -9223372036854775808", /too large/, "ERR_OUT_OF_RANGE"],
+		["UPDATE novelty_entries SET seq = 9007199254740993 WHERE seq = 3", /entry 3 is missing/],
+	]) {
+		const path = await fileWith(3);
+		change(path, sql);
+		await assertRejects(path, "INVALID_STORE", message, cause);
+	}
+	const path = await fileWith(3);
+	change(path, "UPDATE novelty_head SET seq = 1");
+	const store = new SqliteStore({ path });
+	const appended = store.append(adds(1), options({ keepFrom: null }));
+	await assert.rejects(appended, { code: "INVALID_STORE" });
+	await store.close();
+});
+
+test("SqliteStore refuses ids that are too long, and replaces those that others have written", async () => {
+	const path = temporaryFile();
+	const store = new SqliteStore({ path });
+	const call = options({ keepFrom: null });
+	await assert.rejects(store.append([add("a"), forget("x".repeat(1025))], call), {
+		name: "ScoringError",
+		code: "INVALID_OPTION",
+		message: "entries[1].id: expected at most 1024 bytes, got 1025",
+	});
+	await store.append([add("a"), forget("b"), add("日".repeat(341))], call);
+	change(path, "UPDATE novelty_entries SET id = zeroblob(10000000) WHERE seq < 3");
+	const { entries } = await store.read(options());
+	assert.equal(entries[0].id, null);
+	assert.equal(entries[1].id, null);
+	assert.equal(entries[2].id.length, 341);
+	await store.append([forget("a")], call);
+	await store.close();
+});
+
+test("SqliteStore names a file or a folder that is not writable", async (t) => {
+	if (!process.getuid) return t.skip("no permissions");
+	const path = await fileWith(1);
+	const folder = dirname(path);
+	const { signal, ...call } = options();
+	const source = `
+		const { SqliteStore } = require("@knowledgepulse/scoring-stores/sqlite");
+		const { path, call } = JSON.parse(process.argv[1]);
+		const store = new SqliteStore({ path });
+		const { signal } = new AbortController();
+		store.append([], { ...call, signal, keepFrom: null }).catch(({ code, message }) => {
+			console.log(code, message);
+		}).then(() => store.close());`;
+	// Not as root, which may write anything.
+	const user = process.getuid() === 0 ? { uid: 65534, gid: 65534 } : {};
+	const read = (path) =>
+		spawnSync(process.execPath, ["-e", source, JSON.stringify({ path, call })], {
+			cwd: import.meta.dirname,
+			encoding: "utf8",
+			...user,
+		}).stdout;
+	chmodSync(folder, 0o555);
+	chmodSync(path, 0o666);
+	const one = read(path);
+	assert.match(one, /^STORE_UNAVAILABLE /);
+	assert.ok(one.endsWith(`: the folder ${folder} is not writable (EACCES)\n`), one);
+	const other = read(join(folder, "new.db"));
+	assert.ok(other.endsWith(`: the folder ${folder} is not writable (EACCES)\n`), other);
+	chmodSync(folder, 0o777);
+	chmodSync(path, 0o444);
+	const third = read(path);
+	assert.ok(third.endsWith(`: the file ${path} is not writable (EACCES)\n`), third);
 });

@@ -22,9 +22,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
 import { startProgram } from "../../../../tools/lib/process.mjs";
 import { installPostgres, missing, programs } from "../../../../tools/postgres/install.mjs";
+import pg from "./driver.mjs";
 
 /** Why there is no server for this machine; undefined if there is one. To be passed as `skip`. */
 export { missing };

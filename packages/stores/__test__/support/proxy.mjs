@@ -14,15 +14,23 @@ export function fatal(code, text) {
 
 /**
  * Starts a proxy of the server whose socket is in `folder`. While `cut` is true, it forwards requests, and ends the
- * connection instead of answering; `cuts` counts this. `appendix` is sent together with each answer.
+ * connection instead of answering; `cuts` counts this. `appendix` is sent together with each answer, and `farewell` when
+ * a client ends its connection, which resolves `ended`.
  */
 export async function startProxy(folder) {
-	const proxy = { cut: false, cuts: 0, appendix: Buffer.alloc(0) };
+	const proxy = { cut: false, cuts: 0, appendix: Buffer.alloc(0), farewell: undefined };
+	proxy.ended = new Promise((resolve) => {
+		proxy.end = resolve;
+	});
 	const sockets = new Set();
 	const server = createServer((client) => {
 		const upstream = connect(join(folder, ".s.PGSQL.5432"));
 		for (const socket of [client, upstream]) sockets.add(socket.on("error", () => {}));
-		client.on("data", (data) => upstream.write(data));
+		client.on("data", (data) => {
+			// The message Terminate.
+			if (data[0] !== 0x58 || !proxy.farewell) return upstream.write(data);
+			client.write(proxy.farewell, () => setImmediate(proxy.end));
+		});
 		upstream.on("data", (data) => {
 			if (!proxy.cut) return client.write(Buffer.concat([data, proxy.appendix]));
 			proxy.cuts += 1;

@@ -58,7 +58,7 @@ impl Int8Encoder {
         let (mut queries, mut query_scale) = (Aligned::zeros(tokens * WIDTH), vec![0.0; tokens]);
         let [mut keys, mut next_keys] = [Keys::new(tokens), Keys::new(tokens)];
         for layer in 0..=LAYERS {
-            runner.run(&LayerKernel {
+            runner.run(LayerKernel {
                 registers,
                 weights: &self.weights,
                 ids,
@@ -161,7 +161,9 @@ impl<R: Registers> LayerKernel<'_, R> {
             let quantized = &Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             let projected = &mut wide[..rows * 3 * WIDTH];
             registers.call(Multiply::<false>::new(quantized, &layer.qkv, projected));
-            registers.call(Projection { projected, first, queries, keys: &self.next_keys });
+            // SAFETY: no other task has these tokens.
+            let projection = unsafe { Projection::new(projected, first, queries, &self.next_keys) };
+            registers.call(projection);
         }
     }
 }

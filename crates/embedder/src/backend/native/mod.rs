@@ -137,21 +137,21 @@ impl Runner<'_> {
         let [mut x, mut h, mut sum] = [narrow(), narrow(), narrow()];
         let mut wide = vec![0.0; ids.len() * FFN];
         embed_tokens(ids, &weights.words, &weights.positions, 0, &mut sum);
-        self.run(&LayerNorm::new(&weights.norm, &sum, &mut x))?;
+        self.run(LayerNorm::new(&weights.norm, &sum, &mut x))?;
         for Layer { qkv, output, attention_norm, up, down, ffn_norm } in &weights.layers {
             let projected = &mut wide[..ids.len() * 3 * WIDTH];
-            self.run(&Linear::new(qkv, &x, None, false, projected))?;
-            self.run(&SelfAttention::new(projected, &mut h))?;
-            self.run(&Linear::new(output, &h, Some(&x), false, &mut sum))?;
-            self.run(&LayerNorm::new(attention_norm, &sum, &mut h))?;
-            self.run(&Linear::new(up, &h, None, true, &mut wide))?;
-            self.run(&Linear::new(down, &wide, Some(&h), false, &mut sum))?;
-            self.run(&LayerNorm::new(ffn_norm, &sum, &mut x))?;
+            self.run(Linear::new(qkv, &x, None, false, projected))?;
+            self.run(SelfAttention::new(projected, &mut h))?;
+            self.run(Linear::new(output, &h, Some(&x), false, &mut sum))?;
+            self.run(LayerNorm::new(attention_norm, &sum, &mut h))?;
+            self.run(Linear::new(up, &h, None, true, &mut wide))?;
+            self.run(Linear::new(down, &wide, Some(&h), false, &mut sum))?;
+            self.run(LayerNorm::new(ffn_norm, &sum, &mut x))?;
         }
         Ok(pool(&x, WIDTH))
     }
 
-    fn run(&self, kernel: &impl Kernel) -> Result<()> {
+    fn run(&self, kernel: impl Kernel) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(EmbedError::Cancelled);
         }

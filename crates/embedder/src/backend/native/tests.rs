@@ -6,7 +6,7 @@ use knowledgepulse_test_support::package_folder;
 
 use super::*;
 use crate::{
-    ModelSettings,
+    ModelSettings, PackageFolder,
     backend::onnx::{OnnxModel, library},
     kernels::testing::bits,
 };
@@ -40,9 +40,9 @@ fn tokens(count: usize) -> Vec<i64> {
 #[test]
 #[cfg_attr(target_env = "musl", ignore = "there is no ONNX Runtime")]
 fn run_gives_the_bits_of_onnx_runtime() {
-    let ModelSettings { library, threads, .. } = ModelSettings::beside(&PACKAGE);
-    let environment = library::environment(&library).unwrap();
-    let onnx = OnnxModel::load(&FILES, environment, threads).unwrap();
+    let settings = ModelSettings::of(PackageFolder::new(&PACKAGE));
+    let environment = library::environment(&settings.library().unwrap()).unwrap();
+    let onnx = OnnxModel::load(&FILES, environment, settings.threads).unwrap();
     let never = CancelToken::default();
     let short = [1, 2, 3, 7, 8, 9, 17, 33, 48, 49].map(|count| (count, &[1, 2, 3][..]));
     let long = [97, 200, 512].map(|count| (count, &[3][..]));
@@ -137,8 +137,8 @@ impl<F: Fn(usize) + Sync> Kernel for Calls<F> {
 fn run_ends_a_cancelled_text_before_the_next_operation() {
     let cancel = CancelToken::default();
     let runner = Runner { threads: 1, cancel: &cancel };
-    assert_eq!(runner.run(&Calls(|_| cancel.cancel())), Ok(()));
-    let next = runner.run(&Calls(|_| panic!("another operation")));
+    assert_eq!(runner.run(Calls(|_| cancel.cancel())), Ok(()));
+    let next = runner.run(Calls(|_| panic!("another operation")));
     assert_eq!(next, Err(EmbedError::Cancelled));
     for threads in [1, 2] {
         assert_eq!(model(threads).run(&tokens(8), &cancel), Err(EmbedError::Cancelled));
@@ -151,7 +151,7 @@ fn run_fails_a_text_when_a_task_panics() {
     for threads in [1, 2] {
         let failed = Threads::new(threads).run(|threads| {
             let runner = Runner { threads, cancel: &cancel };
-            runner.run(&Calls(|task| assert_ne!(task, 41)))
+            runner.run(Calls(|task| assert_ne!(task, 41)))
         });
         assert_eq!(failed, Err(EmbedError::Model("a task of its computation panicked".into())));
     }

@@ -18,7 +18,10 @@ use ort::{
     sys::{ORT_API_VERSION, OrtApi, OrtApiBase, OrtErrorCode, OrtStatus},
 };
 
-use crate::{EmbedError, Result, model::files::verify_library};
+use crate::{
+    EmbedError, Result,
+    model::files::{regular_file, verify_library},
+};
 
 struct LoadedLibrary {
     /// The path that the user gave.
@@ -32,16 +35,15 @@ struct LoadedLibrary {
 static LOADED: OnceCell<LoadedLibrary> = OnceCell::new();
 static ENVIRONMENT: OnceCell<Environment> = OnceCell::new();
 
-/// Disables the telemetry client of ONNX Runtime, in the versions that have one. The shipped library has none, but the
-/// user may name another one. Only an environment variable switches it off, which is set here unless the user has set it.
+/// Disables the telemetry client of ONNX Runtime, for a library of the user's own: some versions have one, the shipped
+/// library has none. Only an environment variable switches it off, which is set here unless the user has set it.
 pub fn disable_telemetry() {
     static ONCE: Once = Once::new();
     const VARIABLE: &str = "ORT_DISABLE_TELEMETRY";
     ONCE.call_once(|| {
         if std::env::var_os(VARIABLE).is_none() {
             // SAFETY: no other thread may access the environment without the lock of the C library at this
-            // moment. This runs once, while the addon is loaded and before it starts threads. Another
-            // thread of the process could still do so; setting the value this early makes that unlikely.
+            // moment. This runs once, on the JavaScript thread, as when JavaScript assigns to `process.env`.
             unsafe { std::env::set_var(VARIABLE, "1") };
         }
     });
@@ -54,6 +56,7 @@ pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
     let path = &std::path::absolute(path).map_err(|error| failed(error.to_string()))?;
     // The loader's own message for a missing file is about the search path, not about the file.
     let file = fs::canonicalize(path).map_err(|error| failed(error.to_string()))?;
+    regular_file(&file)?;
     let loaded = LOADED.get_or_try_init(|| {
         verify_library(path)?;
         load(path, &file).map_err(|reason| EmbedError::Library { path: path.clone(), reason })
@@ -78,8 +81,15 @@ fn make_environment() -> ort::Result<Environment> {
 }
 
 fn load(path: &Path, file: &Path) -> Result<LoadedLibrary, String> {
+    #[cfg(target_os = "linux")]
+    check_processors(|file| fs::read_to_string(file).unwrap_or_default())?;
     check_complete(file)?;
-    let library = open(path).map_err(|error| with_sources(&error))?;
+    let library = open(path).map_err(|error| match with_sources(&error) {
+        reason if reason.contains("failed to map segment") => {
+            format!("{reason}; its file system must not be mounted with noexec")
+        }
+        reason => reason,
+    })?;
     let (mut api, version) = interface(&library)?;
     // SAFETY: an `OrtErrorCode` is an `i32`.
     let _ = ERROR_NUMBER.set(unsafe { transmute::<ErrorCodeOf, ErrorNumberOf>(api.GetErrorCode) });
@@ -109,9 +119,13 @@ unsafe extern "system" fn error_code(status: *const OrtStatus) -> OrtErrorCode {
 }
 
 fn open(path: &Path) -> Result<Library, libloading::Error> {
-    // SAFETY: this runs the initialisers of the library, which the user trusts.
-    #[cfg(not(windows))]
-    let library = unsafe { Library::new(path) };
+    // SAFETY: this runs the initialisers of the library, which the user trusts. With `RTLD_NOW`, a missing function is an
+    // error here; otherwise the first call of it would end the process.
+    #[cfg(unix)]
+    let library = unsafe {
+        use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+        Library::open(Some(path), RTLD_NOW | RTLD_LOCAL).map(Into::into)
+    };
     // SAFETY: as above. With this flag, its dependencies are found beside it.
     #[cfg(windows)]
     let library = unsafe {
@@ -150,6 +164,25 @@ fn with_sources(error: &(dyn Error + 'static)) -> String {
     sources.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
+/// Fails if ONNX Runtime would find no processor: it then ends the process, or does so at the first use. On arm64 it needs
+/// a list of processors and their description, on x64 one of the two.
+#[cfg(target_os = "linux")]
+fn check_processors(read: impl Fn(&str) -> String) -> Result<(), String> {
+    const LISTS: [&str; 2] =
+        ["/sys/devices/system/cpu/possible", "/sys/devices/system/cpu/present"];
+    const DESCRIPTION: &str = "/proc/cpuinfo";
+    let is_listed =
+        LISTS.iter().any(|file| read(file).starts_with(|first: char| first.is_ascii_digit()));
+    let is_described = read(DESCRIPTION).lines().any(|line| line.starts_with("processor"));
+    let (suffices, link) = match cfg!(target_arch = "aarch64") {
+        true => (is_listed && is_described, "and"),
+        false => (is_listed || is_described, "or"),
+    };
+    let [possible, present] = LISTS;
+    let needed = format!("{possible} or {present}, {link} in {DESCRIPTION}");
+    if suffices { Ok(()) } else { Err(format!("expected processors in {needed}, got none")) }
+}
+
 /// Fails if a library is truncated: mapping it would kill the process on the first access to a missing page.
 fn check_complete(path: &Path) -> Result<(), String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
@@ -186,13 +219,14 @@ mod tests {
     use ort::sys::OrtStatusPtr;
 
     use super::*;
-    use crate::ModelSettings;
+    use crate::{ModelSettings, PackageFolder};
 
     #[test]
     #[cfg_attr(target_env = "musl", ignore = "there is no ONNX Runtime")]
     fn error_code_of_an_unknown_status_is_that_of_a_failure() {
         type Create<Code> = unsafe extern "system" fn(Code, *const c_char) -> OrtStatusPtr;
-        environment(&ModelSettings::beside(&package_folder()).library).unwrap();
+        let package = PackageFolder::new(&package_folder());
+        environment(&ModelSettings::of(package).library().unwrap()).unwrap();
         // 24 is the system's number for too many open files.
         for (number, expected) in [(3, OrtErrorCode::ORT_NO_SUCHFILE), (24, OrtErrorCode::ORT_FAIL)]
         {
@@ -203,6 +237,28 @@ mod tests {
                 let status = create(number, c"told".as_ptr()).0;
                 assert_eq!((ort::api().GetErrorCode)(status), expected);
                 (ort::api().ReleaseStatus)(status);
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn check_processors_fails_where_onnx_runtime_finds_none() {
+        let is_arm = cfg!(target_arch = "aarch64");
+        for (list, description, suffices) in [
+            ("0-1\n", "processor\t: 0\n", true),
+            ("0-1\n", "", !is_arm),
+            ("", "vendor_id\t: A\nprocessor\t: 0\n", !is_arm),
+            ("", "vendor_id\t: A\n", false),
+            ("\n", "", false),
+        ] {
+            for list_file in ["possible", "present"] {
+                let read = |file: &str| match file {
+                    "/proc/cpuinfo" => description.into(),
+                    file if file.ends_with(list_file) => list.into(),
+                    _ => String::new(),
+                };
+                assert_eq!(check_processors(read).is_ok(), suffices, "{list:?} {description:?}");
             }
         }
     }

@@ -33,8 +33,9 @@ impl OnnxModel {
     /// Makes a session from files that match the manifest. Hashes the weights while the graph is loaded, which takes
     /// about the same time.
     pub fn load(files: &BuiltInFiles, environment: &Environment, threads: usize) -> Result<Self> {
-        // Before ONNX Runtime reads it.
+        // Before ONNX Runtime reads them.
         files.verify(GRAPH)?;
+        files.verify_length(WEIGHTS)?;
         let load = || {
             fault::point("session");
             let builder = session_builder(environment, 1)?;

@@ -88,7 +88,7 @@ impl Operator for ModelOperator {
 }
 
 fn run(kernel: impl Kernel) -> Result<()> {
-    if kernels::run(&kernel) { Ok(()) } else { Err(Error::new("a task panicked")) }
+    if kernels::run(kernel) { Ok(()) } else { Err(Error::new("a task panicked")) }
 }
 
 fn inputs<'a, const N: usize>(context: &'a ComputeContext) -> Result<[ValueRef<'a>; N]> {

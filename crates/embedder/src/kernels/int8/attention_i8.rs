@@ -110,14 +110,35 @@ pub struct KeysMut<'a> {
 
 /// Quantizes the queries, keys and values of some tokens.
 pub struct Projection<'a> {
-    /// \[rows, 3 * 384\]
-    pub projected: &'a [f32],
-    /// The first of the tokens. No other thread may write the keys of these tokens meanwhile.
-    pub first: usize,
-    /// \[rows, 384\]: the output for the queries
-    pub queries: Quantized<'a>,
-    /// The output for the keys and values.
-    pub keys: &'a KeysMut<'a>,
+    projected: &'a [f32],
+    first: usize,
+    queries: Quantized<'a>,
+    keys: &'a KeysMut<'a>,
+}
+
+impl<'a> Projection<'a> {
+    /// Returns the computation of `projected` \[rows, 3 * 384\] to `queries` \[rows, 384\] and `keys`, for the tokens from
+    /// `first`. Only code that is marked as unsafe can have several write the same keys:
+    ///
+    /// ```compile_fail,E0133
+    /// use knowledgepulse_embedder::kernels::int8::{KeysMut, Projection, Quantized};
+    ///
+    /// fn second<'a>(queries: Quantized<'a>, keys: &'a KeysMut<'a>) -> Projection<'a> {
+    ///     Projection::new(&[0.0; 3 * 384], 0, queries, keys)
+    /// }
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// While it runs, no other thread may write the keys of these tokens.
+    pub unsafe fn new(
+        projected: &'a [f32],
+        first: usize,
+        queries: Quantized<'a>,
+        keys: &'a KeysMut<'a>,
+    ) -> Self {
+        Self { projected, first, queries, keys }
+    }
 }
 
 impl Work for Projection<'_> {
@@ -126,7 +147,7 @@ impl Work for Projection<'_> {
         let Self { projected, first, queries, keys } = self;
         let (padded, groups) = (keys.scale.len(), keys.values.len() / (4 * WIDTH));
         let KeysMut { keys, values, start, scale, log, inverse } = keys;
-        // SAFETY: only this task has the elements of its tokens.
+        // SAFETY: whoever made this promises that no other thread has the elements of these tokens.
         let (keys, values, start, scale, log, inverse) = unsafe {
             let (keys, values, start) = (keys.cells(), values.cells(), start.cells());
             (keys, values, start, scale.cells(), log.cells(), inverse.cells())

@@ -1,6 +1,6 @@
 //! Reads messages of every dialect into the events of a run.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, mem};
 
 use super::{
     items::ITEMS,
@@ -8,7 +8,7 @@ use super::{
     tool_part::ToolPart,
 };
 use crate::{
-    events::{Call, CallInput, Event, Run, Skipped, ToolResult, Turn, hash_of},
+    events::{Call, CallInput, Event, Run, Skipped, ToolResult, Turn},
     json::{self, Array, Document, Members, Value},
     results::{Output, flag, is_denial, is_text_type, text_of, text_of_part, text_of_parts},
 };
@@ -135,7 +135,7 @@ impl Run {
             "tool" | "function" | "toolResult" | "ToolMessage" | "FunctionMessage" => {
                 self.read_tool(message, None);
             }
-            role if self.turns.tools.contains(role) => self.read_tool(message, Some(role)),
+            role if self.turns.is_tool(role) => self.read_tool(message, Some(role)),
             role => self.skipped.add(format!("role:{role}")),
         }
     }
@@ -153,10 +153,7 @@ impl Run {
     }
 
     pub fn call(&mut self, call: Call) {
-        self.turns.tools.insert(call.name.clone());
-        if let Some(id) = &call.id {
-            self.turns.denied.remove(id);
-        }
+        self.turns.call(&call);
         self.events.push(Event::Call(call));
     }
 
@@ -168,7 +165,7 @@ impl Run {
 
     /// Ends a step: adds the results of its calls.
     pub fn end_step(&mut self) {
-        self.events.append(&mut self.turns.results);
+        self.events.extend(mem::take(&mut self.turns.results));
     }
 
     /// Reads the content of an answer that begins in a turn. Returns the turn in which it ends.
@@ -249,14 +246,14 @@ impl Run {
     /// Returns whether a part was read before: all members are equal, its time included.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
-        is_dated && kind != "step-start" && !self.turns.parts.insert(hash_of(part))
+        is_dated && kind != "step-start" && !self.turns.add_part(part)
     }
 
     fn skip_part(&mut self, kind: &str, part: Value) {
         if kind == "tool-approval-request"
             && let (Some(request), Some(call)) = (part.name("approvalId"), part.name("toolCallId"))
         {
-            self.turns.requests.insert(request.into(), call.into());
+            self.turns.ask(request, call);
         }
         self.skipped.add(format!("part:{kind}"));
     }
@@ -337,9 +334,11 @@ impl Run {
         } else if is_result_type(kind) {
             self.result(part, kind);
         } else if kind == RESPONSE && part.flag("approved") == Some(false) {
-            let id = part.name("approvalId").and_then(|request| self.turns.requests.get(request));
+            let id = part.name("approvalId").and_then(|request| self.turns.asked(request));
             let (id, text) = (id.cloned(), part.text("reason").unwrap_or_default().into());
-            self.turns.denied.extend(id.clone());
+            if let Some(id) = &id {
+                self.turns.deny(id);
+            }
             self.events.push(Event::Result(ToolResult { text, failed: true, id, name: None }));
         } else {
             self.skip_part(kind, part);
@@ -350,7 +349,7 @@ impl Run {
         let result = result_of_part(part, kind, &mut self.skipped);
         if let Some(id) = result.id.as_ref().filter(|_| result.failed)
             && part.first(&OUTPUTS).is_some_and(is_denial)
-            && !self.turns.denied.insert(id.clone())
+            && !self.turns.deny(id)
         {
             self.skipped.add("repeated");
         } else {

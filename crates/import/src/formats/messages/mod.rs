@@ -12,10 +12,10 @@ pub use self::{
         with_role,
     },
 };
-use super::runs::Session;
+use super::runs::{Session, Sessions};
 use crate::{
     events::Run,
-    format::Runs,
+    format::{ReadRuns, Runs},
     json::{Array, Members, Value},
     time,
 };
@@ -33,18 +33,88 @@ fn is_whole(object: Value) -> bool {
         || (object.object("request").is_some() && object.object("response").is_some())
 }
 
+/// The maximum number of conversations that may go on, and of bytes of their text.
+const MAX_OPEN: usize = 8;
+const MAX_OPEN_BYTES: usize = 64 << 20;
+
+/// Reads values that are conversations, as in logs of requests, where each has all messages so far; and values that are
+/// the messages of one conversation.
+#[derive(Default)]
+pub struct Reader {
+    /// The conversations that may go on, in the order in which they began.
+    open: Vec<Open>,
+    messages: Sessions<Conversation>,
+    /// How many conversations began before the first of these messages.
+    before: Option<u64>,
+    begun: u64,
+    clock: u64,
+}
+
+struct Open {
+    run: Run,
+    number: u64,
+    /// When its last value was read.
+    used: u64,
+}
+
+impl ReadRuns for Reader {
+    fn read(&mut self, value: Value, out: &mut Runs) {
+        if value.as_object().is_none_or(is_whole) {
+            self.add(run(value, out.line), out);
+        } else {
+            self.before.get_or_insert(self.begun);
+            self.messages.read(value, out);
+        }
+    }
+
+    fn hand_over(&mut self, out: &mut Runs) {
+        self.open.drain(..).for_each(|open| out.run(open.run));
+    }
+
+    fn finish(&mut self, out: &mut Runs) {
+        let before = self.before.unwrap_or(u64::MAX);
+        let after = self.open.split_off(self.open.partition_point(|open| open.number <= before));
+        self.hand_over(out);
+        self.messages.finish(out);
+        after.into_iter().for_each(|open| out.run(open.run));
+    }
+}
+
+impl Reader {
+    /// Adds a conversation, in place of the one that it continues.
+    fn add(&mut self, run: Run, out: &mut Runs) {
+        // The traces of a stream wait for nothing.
+        if out.is_stream {
+            return out.run(run);
+        }
+        self.clock += 1;
+        let used = self.clock;
+        let continued = self.open.iter_mut().filter(|open| run.events.continues(&open.run.events));
+        match continued.max_by_key(|open| (open.run.events.len(), open.used)) {
+            Some(open) => {
+                (open.run, open.used) = (run, used);
+                out.skip("continued");
+            }
+            None => {
+                self.begun += 1;
+                self.open.push(Open { run, number: self.begun, used });
+            }
+        }
+        while self.open.len() > MAX_OPEN
+            || self.open.iter().map(|open| open.run.size()).sum::<usize>() > MAX_OPEN_BYTES
+        {
+            let places = 0..self.open.len();
+            let Some(oldest) = places.min_by_key(|place| self.open[*place].used) else { return };
+            out.run(self.open.remove(oldest).run);
+        }
+    }
+}
+
+/// A conversation of which each value is a message.
 #[derive(Default)]
 pub struct Conversation;
 
 impl Session for Conversation {
-    fn read_whole(value: Value, out: &mut Runs) -> bool {
-        let is_whole = value.as_object().is_none_or(is_whole);
-        if is_whole {
-            out.conversation(run(value, out.line));
-        }
-        is_whole
-    }
-
     fn time(message: Value<'_>) -> Option<Value<'_>> {
         message.first(&["timestamp", "createdAt"])
     }

@@ -68,8 +68,8 @@ impl Run {
         self.call(call);
         let results = if is_of_provider { &mut self.events } else { &mut self.turns.results };
         results.extend(result);
-        if is_denied {
-            self.turns.denied.extend(tool.id().map(Into::into));
+        if let Some(id) = tool.id().filter(|_| is_denied) {
+            self.turns.deny(id);
         }
     }
 }

@@ -194,10 +194,10 @@ pub fn run(spans: &[&Span], key: Option<String>) -> Run {
     run.skipped.add_many("wrapper_span", (spans.len() - kept.len()) as u64);
     let mut models = Vec::new();
     let mut tools = Vec::new();
-    for &span in &kept {
+    for (place, &span) in kept.iter().enumerate() {
         match &span.kind {
-            SpanKind::Model => models.push(span),
-            SpanKind::Tool(tool) => tools.push((span, tool)),
+            SpanKind::Model => models.push((place, span)),
+            SpanKind::Tool(tool) => tools.push((place, span, tool)),
             SpanKind::Agent => {}
             SpanKind::Other => {
                 run.skipped.add("other_span");
@@ -207,20 +207,20 @@ pub fn run(spans: &[&Span], key: Option<String>) -> Run {
     }
     if models.is_empty() {
         let is_agent = |span: &&Span| matches!(span.kind, SpanKind::Agent) && span.has_messages();
-        models.extend(kept.into_iter().find(is_agent));
+        models.extend(kept.iter().copied().enumerate().find(|(_, span)| is_agent(span)));
     }
 
     let mut history = History::default();
-    let mut starts = Vec::new();
-    for span in models {
+    let mut places = Vec::new();
+    for (place, span) in models {
         history.read(&span.sides, &mut run);
-        starts.resize(history.events.len(), span.start);
+        places.resize(history.events.len(), place);
         run.skipped.add_many("unreadable", span.unreadable);
     }
     run.skipped.merge(std::mem::take(&mut history.skipped));
     let of_tools = tools::read_tools(tools, &mut history, &mut run);
-    let mut events: Vec<_> = starts.into_iter().zip(history.events).chain(of_tools).collect();
-    events.sort_by_key(|(start, _)| *start);
+    let mut events: Vec<_> = places.into_iter().zip(history.events).chain(of_tools).collect();
+    events.sort_by_key(|(place, _)| *place);
     run.events.extend(events.into_iter().map(|(_, event)| event));
     run
 }

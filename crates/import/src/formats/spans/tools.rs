@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use jiff::Timestamp;
-
 use super::{Span, Tool, history::History};
 use crate::{
     events::{Call, Event, Run, Skipped},
@@ -11,19 +9,19 @@ use crate::{
     steps::Waiting,
 };
 
-/// Returns the events of tools' spans that are not in the history, each with the start of its span.
+/// Returns the events of tools' spans that are not in the history, each with the place of its span.
 pub(super) fn read_tools(
-    tools: Vec<(&Span, &Tool)>,
+    tools: Vec<(usize, &Span, &Tool)>,
     history: &mut History,
     run: &mut Run,
-) -> Vec<(Option<Timestamp>, Event)> {
-    let call = |(_, tool): &(_, &Tool)| Call { turn: run.next_turn(), ..tool.call.clone() };
+) -> Vec<(usize, Event)> {
+    let call = |(.., tool): &(_, _, &Tool)| Call { turn: run.next_turn(), ..tool.call.clone() };
     let calls: Vec<_> = tools.iter().map(call).collect();
     let matches = match_tools(&calls, history);
     let mut ids: HashSet<_> = history.calls().filter_map(|(_, call)| call.id.clone()).collect();
 
     let mut events = Vec::new();
-    for (((span, tool), call), place) in tools.into_iter().zip(calls).zip(matches) {
+    for (((order, span, tool), call), place) in tools.into_iter().zip(calls).zip(matches) {
         let is_known = call.id.clone().is_some_and(|id| !ids.insert(id));
         let (is_said, is_answered) = match place {
             Some(place) => (true, history.answers.contains_key(&place)),
@@ -35,7 +33,7 @@ pub(super) fn read_tools(
         let result =
             (has_result && !is_answered).then(|| result(span, tool, said, &mut run.skipped));
         let call = (!is_said).then_some(Event::Call(call));
-        events.extend(call.into_iter().chain(result).map(|event| (span.start, event)));
+        events.extend(call.into_iter().chain(result).map(|event| (order, event)));
         if let Some(place) = place.filter(|_| span.is_error()) {
             history.fail(place);
         }

@@ -1,6 +1,8 @@
 //! Requests to a store, and its pages.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
+
+use crate::id::Id;
 
 /// The request of one call in a batch.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,12 +19,12 @@ pub enum Change {
     /// Add a vector.
     Add {
         /// The id of its trace.
-        id: Option<Arc<str>>,
+        id: Option<Id>,
         /// The vector; `None` if the call is of this scorer, or a later [`Change::Forget`] has erased it.
         vector: Option<Box<[f32]>>,
     },
-    /// Remove the vectors with this id.
-    Forget(Arc<str>),
+    /// Remove the vectors with this id. `None` for an id that no vector has, because it is too long.
+    Forget(Option<Id>),
     /// Remove all vectors.
     Clear,
 }

@@ -1,10 +1,11 @@
 //! The state of a store after one of its entries.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, time::Duration};
 
 use crate::{
     cache::{CacheOptions, VectorCache, norm},
     error::{Error, Result, StoreFault},
+    id::Id,
     novelty::Novelty,
     scorer::{
         answer::{Call, EmbeddedCall, Work},
@@ -33,7 +34,7 @@ pub struct Mirror {
     call: Box<str>,
     /// Ids of vectors that were erased before they were read, because a later entry forgets them. Nothing can be
     /// compared before that entry.
-    erased: HashSet<Arc<str>>,
+    erased: HashSet<Id>,
 }
 
 fn invalid<T>(message: String) -> Result<T> {
@@ -55,9 +56,9 @@ impl Mirror {
     }
 
     /// Copies the vectors, with the place of the last entry.
-    pub fn snapshot(&mut self, fingerprint: &str) -> Contents {
+    pub fn snapshot(&self, fingerprint: &str) -> Contents {
         let position = self.position();
-        Contents::of(&mut self.cache, fingerprint, self.at, position)
+        Contents::of(&self.cache, fingerprint, self.at, position)
     }
 
     /// Continues from a snapshot if it was taken of a mirror with the same bounds.
@@ -90,12 +91,18 @@ impl Mirror {
 
     pub fn set_vector_len(&mut self, vector_len: usize) {
         if self.vector_len() != vector_len {
+            self.reset();
             self.cache.restart(vector_len);
         }
     }
 
+    /// Returns the ids of the vectors alive at the last entry.
+    pub fn ids(&self) -> HashSet<Id> {
+        self.cache.ids(self.at).cloned().collect()
+    }
+
     /// Returns the number of vectors alive at the last entry.
-    pub fn len(&mut self) -> usize {
+    pub fn len(&self) -> usize {
         self.cache.len(self.at)
     }
 
@@ -106,7 +113,7 @@ impl Mirror {
     /// `INVALID_STORE` if the page cannot be the next one; nothing has changed then.
     pub fn begin(&mut self, page: &Page, sent: &[Option<EmbeddedCall>]) -> Result<()> {
         if !page.reset && self.epoch.as_ref() != Some(&page.epoch) {
-            let message = format!("the store continues in another epoch, {}", page.epoch);
+            let message = format!("the store continues in another epoch, {:.100}", page.epoch);
             return invalid(message);
         }
         let (mut seq, mut at) =
@@ -203,7 +210,8 @@ impl Mirror {
                 }
                 Ok(outcome)
             }
-            Change::Forget(id) => {
+            Change::Forget(None) => Ok(Outcome::Removed(0)),
+            Change::Forget(Some(id)) => {
                 self.erased.remove(&id);
                 Ok(Outcome::Removed(self.cache.remove(&id, at)))
             }
@@ -217,7 +225,7 @@ impl Mirror {
     }
 
     /// Does the work of a call that adds nothing. Ages count from `now`, or from the last entry if that is later.
-    pub fn recall(&mut self, call: &Call, vector: &[f32], now: Duration) -> Result<Outcome> {
+    pub fn recall(&self, call: &Call, vector: &[f32], now: Duration) -> Result<Outcome> {
         let reason = "what the trace had to be compared with was forgotten meanwhile";
         if matches!(call.work, Work::Similar(_)) && !self.erased.is_empty() {
             return Err(Error::store(StoreFault::Unavailable, reason));
@@ -228,7 +236,7 @@ impl Mirror {
             }
             Novelty::NoStore(reason.into())
         };
-        call.recall(&mut self.cache, vector, [now.max(self.at); 2], novelty)
+        call.recall(&self.cache, vector, [now.max(self.at); 2], novelty)
     }
 
     /// Ends a page. Returns the time from which entries are still needed.
@@ -236,15 +244,15 @@ impl Mirror {
     /// # Errors
     ///
     /// `INVALID_STORE` if the store ends here and an erased vector was not forgotten.
-    pub fn end(&mut self, head: u64) -> Result<Duration> {
+    pub fn end(&self, head: u64) -> Result<Duration> {
         if self.seq >= head
-            && let Some(id) = self.erased.iter().next()
+            && let Some(id) = self.erased.iter().next().map(|id| &**id)
         {
             return invalid(format!(
-                "the store has erased a vector of {id:?}, which was not forgotten"
+                "the store has erased a vector of \"{id:.100}\", which was not forgotten"
             ));
         }
         let age = self.cache.entries(self.at).next().map(|(oldest, _)| oldest.age);
-        Ok(self.at - age.unwrap_or_default())
+        Ok(self.at.saturating_sub(age.unwrap_or_default()))
     }
 }

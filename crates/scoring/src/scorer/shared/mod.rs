@@ -8,7 +8,7 @@ mod entry;
 mod mirror;
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     mem,
     sync::{
         Arc, PoisonError,
@@ -21,6 +21,7 @@ pub use entry::{Change, Page, Request, StoredEntry};
 use mirror::{Mirror, is_unit};
 
 use crate::{
+    Id,
     cache::normalize_into,
     embed::Embedded,
     error::{Error, Result, StoreFault},
@@ -33,7 +34,7 @@ use crate::{
     sync::{Mutex, MutexGuard},
 };
 
-/// Takes a batch. An empty one means that the waiting calls no longer need the store.
+/// Takes a batch. An empty one means that calls have come that do not need the store, or that the wait has ended.
 pub type Taker = Box<dyn FnOnce(Vec<Request>) + Send>;
 
 /// The memory of a scorer that shares a store. Its owner sends the calls of [`SharedMemory::next_batch`] to the store,
@@ -75,12 +76,15 @@ impl SharedMemory {
 
     /// Removes all calls, and returns them.
     pub(super) fn close(&self) -> Vec<Arc<Call>> {
-        let Queue { waiting, sent, taker } = mem::take(&mut *self.queue());
-        if let Some((_, taker)) = taker {
-            taker(Vec::new());
-        }
+        self.end_wait();
+        let Queue { waiting, sent, .. } = mem::take(&mut *self.queue());
         let calls = sent.into_iter().flatten().chain(waiting);
         calls.map(|embedded| embedded.call.clone()).collect()
+    }
+
+    /// Returns the ids of the vectors, as of the last entry that was applied.
+    pub(super) fn ids(&self) -> HashSet<Id> {
+        self.mirror().ids()
     }
 
     /// Returns the number of vectors, as of the last entry that was applied.
@@ -128,8 +132,7 @@ impl SharedMemory {
         }
     }
 
-    /// Passes up to `limit` calls to `taker` as soon as there is one, on any thread; an empty batch at once if no call
-    /// is pending.
+    /// Passes up to `limit` calls to `taker` as soon as there is one, on any thread.
     ///
     /// There is one batch at a time: unanswered calls of the previous one are answered with `INTERNAL`.
     pub fn next_batch(&self, limit: usize, taker: Taker) {
@@ -138,14 +141,21 @@ impl SharedMemory {
         for embedded in unanswered.into_iter().flatten() {
             drop(embedded.call.take_owed());
         }
-        let is_pending = self.common.count(|statistics| statistics.pending() > 0);
         let mut queue = self.queue();
-        if queue.waiting.is_empty() && is_pending && !self.common.is_closed() {
+        if queue.waiting.is_empty() && !self.common.is_closed() {
             queue.taker = Some((limit, taker));
             return;
         }
         drop(queue);
         self.hand_over(limit, taker);
+    }
+
+    /// Ends the wait of [`SharedMemory::next_batch`], if there is one, with an empty batch.
+    pub fn end_wait(&self) {
+        let taker = self.queue().taker.take();
+        if let Some((_, taker)) = taker {
+            taker(Vec::new());
+        }
     }
 
     fn hand_over(&self, limit: usize, taker: Taker) {
@@ -255,8 +265,8 @@ impl SharedMemory {
         reader.conclude(|_| outcome);
     }
 
-    /// Answers the calls of the current batch that append nothing, once all entries of the store are applied. `now` is
-    /// the time by the clock of the store.
+    /// Answers the calls of the current batch that append nothing, once all entries of the store are applied. They see
+    /// the vectors that are unexpired `now`, by the clock of this machine, and change nothing.
     pub fn finish_batch(&self, now: Duration) {
         self.answer_readers(usize::MAX, now);
     }
@@ -304,9 +314,12 @@ impl SharedMemory {
         self.mirror().position()
     }
 
-    /// Sets the length of the store's vectors, at least 1. Must be called before the first page is applied.
+    /// Sets the length of the store's vectors, at least 1. Must be called before the first page is applied. A snapshot
+    /// with another length is not continued.
     pub fn set_vector_len(&self, vector_len: usize) {
-        self.mirror().set_vector_len(vector_len);
+        let mut mirror = self.mirror();
+        mirror.set_vector_len(vector_len);
+        self.len.store(mirror.len(), Ordering::Relaxed);
     }
 }
 
@@ -322,7 +335,7 @@ fn request(embedded: &EmbeddedCall) -> Option<Request> {
         Work::Peek(_) | Work::Decide(..) | Work::Similar(_) => {
             embedded.embedding().map(|_| Request::Read)
         }
-        Work::Forget(id) => Some(Request::Append(Change::Forget(id.clone()))),
+        Work::Forget(id) => Some(Request::Append(Change::Forget(Some(id.clone()?)))),
         Work::Clear => Some(Request::Append(Change::Clear)),
         Work::WarmUp => Some(Request::Read),
         Work::Embed(_) => None,

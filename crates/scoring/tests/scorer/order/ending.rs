@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::*;
+use crate::LIMIT;
 
 /// Waits for the first text only: the other tests share the worker threads, and fill them, too.
 fn wait_until_begun(embedder: &FakeEmbedder) {
@@ -86,6 +87,7 @@ fn close_answers_everything_with_closed_in_the_order_of_the_calls() {
     let answers = submit_all(&scorer, &embedder, texts.map(|text| Work::Score(says(text))));
     wait_until_begun(&embedder);
     scorer.close();
+    assert!(scorer.wait_until_idle(Instant::now() + LIMIT));
     let begun = embedder.calls();
     let (order, answers): (Vec<_>, Vec<_>) = answers.try_iter().unzip();
     assert!(order.into_iter().eq(0..42));
@@ -119,4 +121,25 @@ fn close_lets_go_of_calls_and_embedder() {
         thread::yield_now();
     }
     assert_eq!((Arc::strong_count(&kept), Arc::strong_count(&embedder)), (1, 1));
+}
+
+#[test]
+fn close_does_not_wait_for_work_that_does_not_end() {
+    let scorer = new_scorer();
+    let (begin, begun) = mpsc::channel();
+    let (end, ended) = mpsc::channel::<()>();
+    let working = scorer.clone();
+    let worker = thread::spawn(move || {
+        working.during(|| {
+            begin.send(()).expect("a receiver");
+            let _ = ended.recv();
+            Ok(())
+        })
+    });
+    receive(&begun);
+    scorer.close();
+    assert!(!scorer.wait_until_idle(Instant::now()));
+    drop(end);
+    assert!(scorer.wait_until_idle(Instant::now() + LIMIT));
+    worker.join().expect("no panic").expect("it began before the end");
 }

@@ -15,15 +15,11 @@ fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
             let shared = keys.shared();
             for first in (0..tokens).step_by(rows).rev() {
                 let end = tokens.min(first + rows);
-                registers.call(Projection {
-                    projected: &projected[first * 3 * WIDTH..end * 3 * WIDTH],
-                    first,
-                    queries: Quantized {
-                        bytes: &mut bytes[first * WIDTH..end * WIDTH],
-                        scale: &mut scale[first..end],
-                    },
-                    keys: &shared,
-                });
+                let projected = &projected[first * 3 * WIDTH..end * 3 * WIDTH];
+                let bytes = &mut bytes[first * WIDTH..end * WIDTH];
+                let queries = Quantized { bytes, scale: &mut scale[first..end] };
+                // SAFETY: no other thread has these keys.
+                registers.call(unsafe { Projection::new(projected, first, queries, &shared) });
             }
             for first in (0..tokens).step_by(rows) {
                 let (end, y) = (tokens.min(first + rows), &mut y[..]);

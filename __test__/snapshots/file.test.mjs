@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import {
+	chmodSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+
+const { openReplacement, replaceFile } = createRequire(import.meta.url)("../../lib/file.js");
+
+const folder = mkdtempSync(join(tmpdir(), "kp-file-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const at = (name) => join(folder, name);
+const skip = process.platform === "win32" && "no links and modes";
+
+test("replaceFile writes the target of links, which may not exist", { skip }, async () => {
+	writeFileSync(at("target"), "old");
+	for (const [link, target] of [
+		["link", "target"],
+		["chain", "link"],
+		["dangling", "absent"],
+	])
+		symlinkSync(target, at(link));
+	await replaceFile(at("chain"), "new");
+	await replaceFile(at("dangling"), "new");
+	const found = ["target", "absent"].map((name) => readFileSync(at(name), "utf8"));
+	assert.deepEqual(found, ["new", "new"]);
+	assert.deepEqual(readdirSync(folder).sort(), ["absent", "chain", "dangling", "link", "target"]);
+});
+
+test("replaceFile keeps the mode of a file, and gives a new one to its owner only", {
+	skip,
+}, async () => {
+	for (const mode of [0o600, 0o644, 0o640]) {
+		writeFileSync(at("file"), "old");
+		chmodSync(at("file"), mode);
+		await replaceFile(at("file"), "new");
+		assert.equal(statSync(at("file")).mode & 0o777, mode);
+	}
+	await replaceFile(at("own"), "new");
+	assert.equal(statSync(at("own")).mode & 0o777, 0o600);
+});
+
+test("replaceFile writes to a device in place", { skip }, async () => {
+	symlinkSync("/dev/null", at("null"));
+	await replaceFile(at("null"), "new");
+	assert.ok(statSync("/dev/null").isCharacterDevice());
+});
+
+test("openReplacement leaves the old contents until they are committed", async () => {
+	writeFileSync(at("kept"), "old");
+	const file = await openReplacement(at("kept"), 0o600);
+	await file.write("new");
+	await file.commit(at("beside"));
+	await file.discard();
+	assert.deepEqual(
+		[readFileSync(at("kept"), "utf8"), readFileSync(at("beside"), "utf8")],
+		["old", "new"],
+	);
+});

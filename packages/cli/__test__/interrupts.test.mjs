@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Scorer } from "@knowledgepulse/scoring";
+import { repeats } from "../../../__test__/support/draws.mjs";
+import { endOf, file, folder, linesOf, OFF, parsed, start, traceOf } from "./support.mjs";
+
+/** Ends a command that hangs. */
+const LIMIT = { timeout: 60_000 };
+
+file("few.jsonl", linesOf([1, 2, 3].map((n) => traceOf(n))));
+file("many.jsonl", linesOf(Array.from({ length: 20_000 }, (_, n) => traceOf(n))));
+
+const mkfifo = (path) => spawnSync("mkfifo", [join(folder, path)]).status === 0;
+
+/** Interrupts a command when it has got as far as it must have, for which it gets ever more time. */
+async function interrupt(args, { input = "", said = /./ } = {}) {
+	for (let delay = 1000; ; delay *= 2) {
+		const child = start(args, LIMIT);
+		child.stdin.on("error", () => {}).write(input);
+		const ended = endOf(child);
+		await sleep(delay);
+		child.kill("SIGINT");
+		const end = await ended;
+		if (said.test(end.stderr) || delay > 20_000) return end;
+	}
+}
+
+const html = "<!doctype html>old</html>\n";
+
+/** Whether a file of lines is whole. */
+const areLines = (text) => text.endsWith("\n") && parsed(text).length > 0;
+
+/** For each command, the file that it writes, its old contents, and whether new ones are whole. */
+const WRITING = [
+	[["score", "many.jsonl", ...OFF, "-o", "out"], "old\n", areLines],
+	[["import", "many.jsonl", "-o", "out"], "old\n", areLines],
+	[
+		["calibrate", "many.jsonl", ...OFF, "--replicates", "100", "--html", "out"],
+		html,
+		(text) => text.startsWith("<!doctype html>") && text.trimEnd().endsWith("</html>"),
+	],
+];
+
+for (const [args, old, isWhole] of WRITING)
+	test(`kp-score ${args[0]} leaves the old file or the whole new one whenever Ctrl-C comes`, async () => {
+		for (let n = 0; n < repeats(4); n++) {
+			const cwd = mkdtempSync(join(folder, "interrupted-"));
+			writeFileSync(join(cwd, "out"), old);
+			const given = args.map((arg) => (arg === "many.jsonl" ? "../many.jsonl" : arg));
+			const child = start(given, { cwd, ...LIMIT });
+			const ended = endOf(child);
+			sleep(Math.random() * 1500).then(() => child.kill("SIGINT"));
+			const { code, signal, stderr } = await ended;
+			assert.ok([0, 130, null].includes(code), stderr);
+			const text = readFileSync(join(cwd, "out"), "utf8");
+			if (code !== 0 && text !== old) assert.ok(isWhole(text), text.slice(-200));
+			if (code === 0) assert.ok(text !== old && isWhole(text));
+			// Only a process that a signal has ended at once leaves anything else.
+			const others = readdirSync(cwd).filter((name) => name !== "out");
+			const isPartial = others.length === 1 && others[0] === "out.partial";
+			if (isPartial) assert.ok(areLines(readFileSync(join(cwd, "out.partial"), "utf8")));
+			else if (signal === null) assert.deepEqual(others, []);
+			rmSync(cwd, { recursive: true });
+		}
+	});
+
+test("kp-score score --memory leaves a whole memory whenever Ctrl-C comes", async () => {
+	const memory = join(folder, "interrupted.kpcache");
+	for (let n = 0; n < repeats(4); n++) {
+		file("more.jsonl", linesOf(Array.from({ length: 100 }, (_, i) => traceOf(100 * n + i))));
+		const child = start(["score", "more.jsonl", "--memory", memory], LIMIT);
+		const ended = endOf(child);
+		sleep(Math.random() * 2000).then(() => child.kill("SIGINT"));
+		const { code, stderr } = await ended;
+		assert.ok([0, 130, null].includes(code), stderr);
+		if (!existsSync(memory)) continue;
+		const scorer = await Scorer.load(memory);
+		assert.ok(scorer.status().cacheSize > 0);
+		scorer.close();
+	}
+});
+
+test("kp-score leaves the file of -o after Ctrl-C, and puts the rows so far beside it", async () => {
+	file("kept.jsonl", "old\n");
+	const input = linesOf([1, 2, 3].map((n) => traceOf(n)));
+	const args = ["score", "-", ...OFF, "-o", "kept.jsonl"];
+	const { code, stderr } = await interrupt(args, { input, said: /after 3 traces/ });
+	assert.equal(code, 130);
+	assert.equal(readFileSync(join(folder, "kept.jsonl"), "utf8"), "old\n");
+	assert.equal(parsed(readFileSync(join(folder, "kept.jsonl.partial"), "utf8")).length, 3);
+	assert.match(stderr, /written to .*kept\.jsonl\.partial\n(.*\n)*interrupted after 3 traces\n$/);
+});
+
+/** A server that never answers. */
+async function silentServer(t) {
+	const sockets = [];
+	const server = createServer((socket) => sockets.push(socket)).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	t.after(() => {
+		for (const socket of sockets) socket.destroy();
+		server.close();
+	});
+	return `postgres://user@127.0.0.1:${server.address().port}/db`;
+}
+
+for (const [name, argsFor] of [
+	["a silent standard input", () => ["score", "-", ...OFF]],
+	["a silent standard input and the model", () => ["score", "-"]],
+	[
+		"a store that does not answer",
+		async (t) => ["score", "few.jsonl", "--store", await silentServer(t)],
+	],
+	[
+		"a store that explain copies",
+		async (t) => ["explain", "few.jsonl", "--store", await silentServer(t)],
+	],
+	["a silent --profiles", () => ["score", "few.jsonl", ...OFF, "--profiles", "silent"]],
+	["a silent --labels", () => ["calibrate", "few.jsonl", ...OFF, "--labels", "silent"]],
+	["an -o without a reader", () => ["score", "few.jsonl", ...OFF, "-o", "silent"]],
+	["an --html without a reader", () => ["calibrate", "few.jsonl", ...OFF, "--html", "silent"]],
+])
+	test(`kp-score ends with Ctrl-C while it waits for ${name}`, async (t) => {
+		if (!existsSync(join(folder, "silent")) && !mkfifo("silent")) return t.skip("no named pipes");
+		const { code, signal, stderr } = await interrupt(await argsFor(t));
+		// A connection that does not close leaves the end to the signal.
+		assert.ok(code === 130 || (name.includes("store") && signal === "SIGINT"), stderr);
+		assert.match(stderr, /interrupted/);
+		assert.doesNotMatch(stderr, /error:/);
+	});
+
+test("kp-score ends with Ctrl-C while nobody reads its output", async (t) => {
+	if (process.platform === "win32") return t.skip("no signals");
+	const child = start(["import", "many.jsonl"], LIMIT);
+	// Nothing is read until it has ended.
+	await sleep(2500);
+	child.kill("SIGINT");
+	const [code, signal] = await once(child, "exit");
+	assert.ok(code === 130 || signal === "SIGINT", `${code} ${signal}`);
+	child.stdout.destroy();
+});
+
+test("kp-score ends with Ctrl-C while it matches a pattern that takes forever", async (t) => {
+	if (process.platform === "win32") return t.skip("no signals");
+	const place = join(folder, "pattern");
+	mkdirSync(place);
+	writeFileSync(join(place, `${"a".repeat(200)}.json`), "");
+	const child = start(["score", `${"*a".repeat(25)}b`], { cwd: place, ...LIMIT });
+	const ended = endOf(child);
+	await sleep(2500);
+	child.kill("SIGINT");
+	const { code, signal } = await ended;
+	assert.ok(code === 130 || signal === "SIGINT" || code === 2, `${code} ${signal}`);
+});

@@ -1,0 +1,258 @@
+/**
+ * Deployments. What a tool makes, and what its documentation says to deploy beside it, is moved into an empty folder
+ * and started there without sources, network and home folder. The scores must be those of the project to the bit.
+ *
+ * `tool` and `setting` are a row of the table in docs/installation.md. A project with more `packages` is only built
+ * where its `part` is asked for. `build` gives the commands, `output` the paths to move, where `/.` is the
+ * contents of a folder, or `trace` the program whose files are found by nft; `start` is the command in the new
+ * folder. A server is asked for `serves` once. `again` is the source of a novelty that is 0. `refuses`: starting must fail with {@link REFUSAL}.
+ */
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { must, tail } from "../lib/process.mjs";
+import { root as repository } from "../lib/run.mjs";
+import { ROUTES } from "./fixtures.mjs";
+import { bundleForms, judge } from "./forms.mjs";
+import { npmInstaller } from "./installers.mjs";
+import { bun, entryOf, here, node, tool, toolNode } from "./tools.mjs";
+import { PACKAGE } from "./workspace.mjs";
+
+const BUILD_SECONDS = 540;
+const MODULES = "node_modules";
+const REFUSAL = /Mark @knowledgepulse\/scoring as external/;
+
+const next = (bundler) => ({
+	name: `Next.js, ${bundler}`,
+	part: "next",
+	tool: 'Next.js, also `output: "standalone"`',
+	setting: `serverExternalPackages: ["${PACKAGE}"]`,
+	packages: ["next@16.4.6", "react@19.3.1", "react-dom@19.3.1"],
+	files: (setting) => ({
+		"next.config.mjs": `export default { output: "standalone", ${setting} };\n`,
+		"app/layout.js": "export default ({ children }) => <html><body>{children}</body></html>;\n",
+		"app/score/route.js": ROUTES.next,
+	}),
+	build: [[toolNode, "node_modules/next/dist/bin/next", "build", `--${bundler}`]],
+	output: [".next/standalone/."],
+	start: ["server.js"],
+	serves: "/score",
+});
+
+/** The bundles of the forms, and what is not one. */
+export const deployments = [
+	...bundleForms
+		.filter(({ name }) => !name.endsWith(", CJS"))
+		.map(({ build, file, standalone, ...form }) => ({
+			...form,
+			build: [build.command],
+			output: [file, MODULES],
+			start: [file],
+			runtime: standalone ? [] : undefined,
+		})),
+	{
+		name: "Rollup",
+		tool: "Rollup",
+		setting: "external: [/^@knowledgepulse\\//]",
+		build: [[toolNode, tool("rollup/dist/bin/rollup"), "--config", "rollup.config.mjs"]],
+		output: ["out/rollup.mjs", MODULES],
+		start: ["out/rollup.mjs"],
+	},
+	{
+		name: "Node.js, single executable",
+		part: "node",
+		tool: "Node.js, single executable",
+		setting: 'createRequire(process.execPath)("@knowledgepulse/scoring")',
+		build: [[node(26), "--build-sea", "sea.json"]],
+		output: ["single", MODULES],
+		start: ["single"],
+		runtime: [],
+	},
+	{
+		name: "file tracing",
+		tool: "`@vercel/nft`: Vercel, Netlify",
+		trace: "logs.mjs",
+		start: ["logs.mjs"],
+	},
+	{
+		name: "file tracing, SqliteStore",
+		trace: "store.mjs",
+		packages: [`${PACKAGE}-stores`, "@photostructure/sqlite@1.2.1"],
+		start: ["store.mjs"],
+		again: "store",
+	},
+	{
+		name: "AWS Lambda, a container without a system",
+		tool: "AWS Lambda, Cloud Run, distroless images",
+		output: [MODULES, "logs.mjs"],
+		start: ["logs.mjs"],
+		isMinimal: true,
+	},
+	...["turbopack", "webpack"].map(next),
+	{
+		name: "Nitro",
+		part: "nitro",
+		tool: "Nitro",
+		packages: ["nitropack@2.13.6"],
+		files: () => ({
+			"nitro.config.mjs": 'export default { compatibilityDate: "2026-01-01" };\n',
+			"routes/score.mjs": ROUTES.nitro,
+		}),
+		build: [[toolNode, "node_modules/nitropack/dist/cli/index.mjs", "build"]],
+		output: [".output/."],
+		start: ["server/index.mjs"],
+		serves: "/score",
+	},
+	{
+		name: "Astro",
+		part: "astro",
+		tool: "Astro with the Node adapter",
+		packages: ["astro@7.3.5", "@astrojs/node@11.1.6"],
+		files: () => ({
+			"astro.config.mjs": `import node from "@astrojs/node";
+export default { output: "server", adapter: node({ mode: "standalone" }) };\n`,
+			"src/pages/score.js": ROUTES.astro,
+		}),
+		build: [[toolNode, "node_modules/astro/bin/astro.mjs", "build"]],
+		output: ["dist", MODULES],
+		start: ["dist/server/entry.mjs"],
+		serves: "/score",
+	},
+	{
+		name: "esbuild, addon copied",
+		build: [
+			[
+				tool("esbuild/bin/esbuild"),
+				..."logs.cjs --bundle --platform=node --loader:.node=copy --outfile=out/copied/logs.cjs".split(
+					" ",
+				),
+			],
+		],
+		output: ["out/copied"],
+		start: ["out/copied/logs.cjs"],
+		refuses: true,
+	},
+	{
+		name: "ncc",
+		build: [
+			[toolNode, tool("@vercel/ncc/dist/ncc/cli.js"), "build", "logs.cjs", "--out", "out/ncc"],
+		],
+		output: ["out/ncc"],
+		start: ["out/ncc/index.cjs"],
+		refuses: true,
+	},
+	{
+		name: "bun build --compile, addon included",
+		build: [[bun, ..."build logs.cjs --compile --outfile=out/included".split(" ")]],
+		output: ["out/included"],
+		start: ["out/included"],
+		runtime: [],
+		refuses: true,
+	},
+];
+
+/** The installer of a deployment's project. */
+const installerOf = ({ name, packages, files, setting }) =>
+	packages || files
+		? {
+				...npmInstaller,
+				name: `npm, ${name}`,
+				files: () => files?.(setting) ?? {},
+				install: (spec) => [...npmInstaller.install(spec), ...packages],
+			}
+		: npmInstaller;
+
+/** Links files into a folder: copies would take gigabytes. */
+const link = (from, to) => must(["cp", "--archive", "--link", "--no-target-directory", from, to]);
+
+/** The files that the tracer of Vercel finds for a program of a project, relative to its folder. */
+export async function filesOf(program, folder) {
+	const { nodeFileTrace } = await import(entryOf("@vercel/nft"));
+	const { fileList } = await nodeFileTrace([join(folder, program)], { base: folder });
+	return [...fileList];
+}
+
+/** The libraries that native files need, with paths. */
+async function librariesOf(files) {
+	const { stdout } = await must(["ldd", ...files]);
+	return new Set(stdout.match(/\/\S+\.so[.\d]*(?= \()/g));
+}
+
+/** Puts Node.js and the libraries of glibc and libstdc++ into a folder that becomes the root of the file system. */
+async function addSystem(folder, project) {
+	const platform = join(project, MODULES, `${PACKAGE}-linux-x64-gnu`);
+	const natives = ["scoring.linux-x64-gnu.node", "libknowledgepulse_onnxruntime.so"];
+	const files = [toolNode, ...natives.map((name) => join(platform, name))];
+	for (const library of await librariesOf(files)) {
+		mkdirSync(join(folder, dirname(library)), { recursive: true });
+		cpSync(library, join(folder, library), { dereference: true });
+	}
+	cpSync(toolNode, join(folder, "node"), { dereference: true });
+}
+
+/** Starts a command in a root of its own, which is read-only, as a user without rights. */
+const inRoot = (folder, command) => {
+	const user = process.getuid() === 0 ? ["--userspec=65534:65534"] : [];
+	const mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
+	return ["sh", "-c", mount, folder, "chroot", ...user, folder, ...command];
+};
+
+/** Moves what a deployment needs; returns the folder. */
+async function move(workspace, { name, output, trace, isMinimal }, project) {
+	const folder = workspace.deployed(name.replaceAll(/[^\w]+/g, "-"));
+	const paths = trace ? await filesOf(trace, project) : output;
+	for (const path of paths) {
+		const to = resolve(folder, path.endsWith("/.") ? "." : path);
+		mkdirSync(dirname(to), { recursive: true });
+		await link(join(project, path), to);
+	}
+	cpSync(join(here, "fixtures/traces.json"), join(folder, "traces.json"));
+	if (isMinimal) await addSystem(folder, project);
+	return folder;
+}
+
+/** Builds, moves and starts a deployment; `plain` is the output of the program in a project. */
+export async function deploy(workspace, deployment) {
+	const {
+		build = [],
+		start,
+		runtime = [toolNode],
+		serves,
+		isMinimal,
+		elsewhere,
+		refuses,
+		again = "cache",
+	} = deployment;
+	const project = await workspace.project(installerOf(deployment));
+	for (const given of build) {
+		const command = typeof given === "function" ? given(project.folder) : given;
+		await must(command, { cwd: project.folder, env: project.env, seconds: BUILD_SECONDS });
+	}
+	const folder = await move(workspace, deployment, project.folder);
+	const file = resolve(isMinimal ? "/" : folder, start[0]);
+	let command = [...(isMinimal ? ["/node"] : runtime), file];
+	if (serves) command = [toolNode, join(here, "ask.mjs"), serves, ...command];
+	if (isMinimal) command = inRoot(folder, command);
+	const ended = await workspace.runMoved(command, elsewhere ? workspace.elsewhere() : folder);
+	const text = tail(ended.stdout + ended.stderr);
+	if (refuses) {
+		assert.match(ended.stderr, REFUSAL);
+		return "refused, with the setting that helps";
+	}
+	assert.ok(!ended.problem, `${ended.problem}\n${text}`);
+	const plain = await workspace.plainScores();
+	const problem = judge(ended.stdout, { scores: plain, tolerance: 0, again });
+	assert.ok(!problem, `${problem}\n${text}`);
+	return `scores ${plain.join(", ")}, as in the project`;
+}
+
+/** The rows of the table in docs/installation.md must be those of the deployments. */
+export function checkDocumentation() {
+	const docs = readFileSync(join(repository, "docs/installation.md"), "utf8");
+	const rows = deployments
+		.filter(({ tool }) => tool)
+		.map(({ tool, setting }) => `| ${tool} | ${setting ? `\`${setting}\`` : "none"} |`);
+	const missing = new Set(rows.filter((row) => !docs.includes(row)));
+	if (missing.size > 0) throw new Error(`docs/installation.md lacks:\n${[...missing].join("\n")}`);
+	return `${new Set(rows).size} rows of settings are documented as tried`;
+}
