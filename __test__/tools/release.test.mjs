@@ -23,13 +23,14 @@ const [major, minor] = npmVersion.split(".").map(Number);
 const windows = process.platform === "win32" && "needs a POSIX tar";
 const staging = windows || ((major - 11 || minor - 15) < 0 && "needs npm 11.15");
 
-/** Writes a tarball for each package; `text` makes its bytes different. */
+/** Writes a tarball for each package into dist/ of a folder; `text` makes its bytes different. */
 function tarballs(folder, text = "") {
+	mkdirSync(join(folder, "dist"));
 	for (const name of all) {
 		const base = name.replace("@", "").replace("/", "-");
 		mkdirSync(join(folder, "package"), { recursive: true });
 		writeFileSync(join(folder, "package/package.json"), JSON.stringify({ name, version, text }));
-		const tar = ["-czf", `${base}-${version}.tgz`, "package"];
+		const tar = ["-czf", `dist/${base}-${version}.tgz`, "package"];
 		assert.equal(spawnSync("tar", tar, { cwd: folder }).status, 0);
 	}
 	return folder;
@@ -115,9 +116,10 @@ class Registry {
 	names = () => [...this.published.keys()];
 	stagedNames = () => [...this.staged.values()].map(({ name }) => name);
 
-	/** Runs publish.mjs; returns its problem, null if it has none, and its output. */
-	async run(...args) {
-		const command = [process.execPath, join(this.checkout, "tools/release/publish.mjs"), ...args];
+	/** Runs publish.mjs for dist/ of a folder; returns its problem, null if it has none, and its output. */
+	async run(folder, ...options) {
+		const program = join(this.checkout, "tools/release/publish.mjs");
+		const command = [process.execPath, program, ...options, "dist"];
 		const env = {
 			...process.env,
 			GITHUB_ACTIONS: "",
@@ -126,7 +128,11 @@ class Registry {
 			npm_config_update_notifier: "false",
 			npm_config_userconfig: join(this.home, "npmrc"),
 		};
-		const { problem, stdout, stderr } = await execute(command, { env, seconds: SECONDS });
+		const { problem, stdout, stderr } = await execute(command, {
+			cwd: folder,
+			env,
+			seconds: SECONDS,
+		});
 		return { problem, output: stdout + stderr };
 	}
 }
@@ -137,24 +143,24 @@ test("publish.mjs --direct publishes no package before those that it needs, and 
 	const folder = tarballs(temporaryFolder(t));
 	const registry = await Registry.start(t);
 	registry.broken = platforms[1];
-	const failed = await registry.run("--direct", folder);
+	const failed = await registry.run(folder, "--direct");
 	assert.ok(failed.problem, failed.output);
 	assert.deepEqual(registry.names(), platforms.slice(0, 1));
 
 	registry.broken = undefined;
-	const resumed = await registry.run("--direct", folder);
+	const resumed = await registry.run(folder, "--direct");
 	assert.equal(resumed.problem, null, resumed.output);
 	assert.deepEqual(registry.names(), all);
 	assert.equal(resumed.output.split("is published already").length - 1, 1);
 
-	const other = await registry.run("--direct", tarballs(temporaryFolder(t), "other"));
+	const other = await registry.run(tarballs(temporaryFolder(t), "other"), "--direct");
 	assert.ok(other.problem);
 	assert.match(other.output, /is published with other contents/);
 });
 
 test("publish.mjs publishes nothing if a tarball is missing", { skip: windows }, async (t) => {
 	const registry = await Registry.start(t);
-	const { problem, output } = await registry.run("--direct", temporaryFolder(t));
+	const { problem, output } = await registry.run(temporaryFolder(t), "--direct");
 	assert.ok(problem);
 	assert.match(output, /ENOENT.*tgz/);
 	assert.deepEqual(registry.names(), []);
@@ -169,7 +175,7 @@ test("publish.mjs stages packages, and --approve publishes them in order", {
 	const failed = await registry.run(folder);
 	assert.ok(failed.problem, failed.output);
 	assert.deepEqual(registry.stagedNames(), platforms);
-	const early = await registry.run("--approve", folder);
+	const early = await registry.run(folder, "--approve");
 	assert.match(early.output, /is neither published nor staged/);
 	assert.deepEqual(registry.names(), []);
 
@@ -180,17 +186,17 @@ test("publish.mjs stages packages, and --approve publishes them in order", {
 	assert.equal(resumed.output.split("is staged already").length - 1, platforms.length);
 	assert.deepEqual(registry.names(), []);
 
-	const other = await registry.run("--approve", tarballs(temporaryFolder(t), "other"));
+	const other = await registry.run(tarballs(temporaryFolder(t), "other"), "--approve");
 	assert.match(other.output, /is staged with other contents/);
 	assert.deepEqual(registry.names(), []);
 
 	registry.broken = platforms.at(-1);
-	const half = await registry.run("--approve", folder);
+	const half = await registry.run(folder, "--approve");
 	assert.ok(half.problem, half.output);
 	assert.deepEqual(registry.names(), platforms.slice(0, -1));
 
 	registry.broken = undefined;
-	const approved = await registry.run("--approve", folder);
+	const approved = await registry.run(folder, "--approve");
 	assert.equal(approved.problem, null, approved.output);
 	assert.deepEqual(registry.names(), all);
 	assert.deepEqual(registry.stagedNames(), []);

@@ -9,7 +9,7 @@
  */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { digest } from "../lib/cache.mjs";
@@ -58,7 +58,8 @@ function packagesIn(folder) {
 	];
 	return names.map((name) => {
 		const base = name.replace("@", "").replace("/", "-");
-		const file = join(folder, `${base}-${version}.tgz`);
+		// npm takes a relative path for a repository on GitHub.
+		const file = resolve(folder, `${base}-${version}.tgz`);
 		return { name, file, integrity: integrityOf(file) };
 	});
 }
@@ -86,11 +87,12 @@ async function untilPublished(item) {
 	}
 }
 
-/** A workflow may not list what is staged, so that only npm's error says that a version is staged already. */
+/** Only npm's error says that a version is staged already: a workflow may not list what is. */
 function stage({ name, file }) {
 	const { code, output } = attempt("npm", ["stage", "publish", file, ...publishOptions], SHELL);
 	console.log(output);
-	if (code !== 0 && !output.includes("E409")) fail(`${name}: npm stage publish failed (${code})`);
+	if (code !== 0 && !/^npm error code E409$/m.test(output))
+		fail(`${name}: npm stage publish failed (${code})`);
 	if (code !== 0) console.log(`publish: ${name}@${version} is staged already`);
 }
 
