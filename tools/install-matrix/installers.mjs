@@ -85,28 +85,45 @@ export const cliInstallers = installers.map((installer) => ({
 }));
 
 /**
- * Frameworks of agents, each installed beside the package in a project of its own. fixtures/frameworks.mjs runs an
- * agent with one of them, looks for the calls of tools in its messages, and scores it with its recipe.
+ * Frameworks of agents: the recipe and the packages of each, installed beside the package in a project of its own,
+ * which compiles the recipe. fixtures/frameworks.mjs runs an agent with one of them, looks for the calls of tools in
+ * its messages, and scores it with its recipe.
  */
 const FRAMEWORKS = {
-	"AI SDK 6": ["ai@6.0.326"],
-	"AI SDK 7": ["ai@7.0.173"],
-	Mastra: ["@mastra/core@1.71.0", "ai@6.0.326"],
-	"OpenAI Agents": ["@openai/agents-core@0.20.0"],
-	LangGraph: ["@langchain/core@1.4.0", "@langchain/langgraph@1.7.3"],
+	"AI SDK 6": ["ai-sdk", "ai@6.0.326"],
+	"AI SDK 7": ["ai-sdk", "ai@7.0.173"],
+	Mastra: ["mastra", "@mastra/core@1.71.0", "ai@6.0.326"],
+	"OpenAI Agents": ["openai-agents", "@openai/agents-core@0.20.0"],
+	LangGraph: ["langchain", "@langchain/core@1.4.0", "@langchain/langgraph@1.7.3"],
 };
 
 /** Describes the inputs of tools to all of them. */
 const ZOD = "zod@4.6.7";
 
-export const frameworks = Object.entries(FRAMEWORKS).map(([name, packages]) => ({
+const TSC =
+	"--strict --exactOptionalPropertyTypes --noEmit --module nodenext --target es2022 --skipLibCheck";
+
+const compileRecipe = (recipe) => [
+	toolNode,
+	tool("typescript/bin/tsc"),
+	...TSC.split(" "),
+	`recipes/${recipe}.ts`,
+];
+
+export const frameworks = Object.entries(FRAMEWORKS).map(([name, [recipe, ...packages]]) => ({
 	name: `messages of ${name}`,
 	installer: {
 		...npmInstaller,
 		name: `npm, ${name}`,
 		install: (spec) => [...npmInstaller.install(spec), ...packages, ZOD],
 	},
-	form: { name: "messages", file: "frameworks.mjs", args: [name], on: ["Node 22"] },
+	form: {
+		name: "messages",
+		build: { key: `tsc, ${name}`, command: () => compileRecipe(recipe) },
+		file: "frameworks.mjs",
+		args: [name],
+		on: ["Node 22"],
+	},
 }));
 
 const OLD_API = ["@opentelemetry/api@1.9.0", "@opentelemetry/api-logs@0.203.0"];

@@ -34,6 +34,12 @@ export const mainManifest = () => read("package.json");
 /** The manifest of a platform package. */
 export const platformManifest = (name) => read("npm", name, "package.json");
 
+/** The folders of npm/, one for each platform. */
+export const PLATFORM_FOLDERS = readdirSync(join(root, "npm"), { withFileTypes: true })
+	.filter((entry) => entry.isDirectory())
+	.map(({ name }) => name)
+	.sort();
+
 /** The folders of packages/ that are npm packages. */
 export const WORKSPACES = readdirSync(join(root, "packages"))
 	.filter((name) => existsSync(join(root, "packages", name, "package.json")))
@@ -52,18 +58,14 @@ function read(...path) {
  */
 export function checkManifests(version = mainManifest().version) {
 	const { version: own, name: main } = mainManifest();
-	const folders = readdirSync(join(root, "npm"), { withFileTypes: true })
-		.filter((entry) => entry.isDirectory())
-		.map(({ name }) => name)
-		.sort();
 	const expected = Object.keys(PLATFORMS).sort();
-	if (folders.join() !== expected.join())
-		throw new Error(`npm/: expected ${expected}, found ${folders}`);
+	if (PLATFORM_FOLDERS.join() !== expected.join())
+		throw new Error(`npm/: expected ${expected}, found ${PLATFORM_FOLDERS}`);
 	const cargo = readFileSync(join(root, "Cargo.toml"), "utf8");
 	const crate = /^version = "(.*)"$/m.exec(cargo)?.[1];
 	const versions = { "package.json": own, "Cargo.toml": crate };
 	const parts = [
-		...folders.map((name) => ["npm", name]),
+		...PLATFORM_FOLDERS.map((name) => ["npm", name]),
 		...WORKSPACES.map((name) => ["packages", name]),
 	];
 	for (const [parent, name] of parts) {

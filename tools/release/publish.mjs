@@ -1,19 +1,36 @@
 /**
- * Publishes the tarballs of a folder: node tools/release/publish.mjs [FOLDER]. The platform packages go
- * first and the workspaces last, so that none names a package that is missing. Packages already published
- * with the same bytes are skipped, so that a failed run can be repeated.
+ * Stages the packages of a folder on npm, from where a person publishes them: docs/release.md. Packages that
+ * are staged or published already are skipped, so that a failed run can be repeated.
  *
- *     node tools/release/publish.mjs --check v1.2.3   only checks that all manifests have that version
+ *     node tools/release/publish.mjs [FOLDER]             stages them
+ *     node tools/release/publish.mjs --approve [FOLDER]   publishes what is staged, if it has the same bytes
+ *     node tools/release/publish.mjs --direct [FOLDER]    publishes them in a registry without staging
+ *     node tools/release/publish.mjs --check v1.2.3       only checks that all manifests have that version
  */
-import { join } from "node:path";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import { digest } from "../lib/cache.mjs";
 import { attempt, fail, npm, root, SHELL } from "../lib/run.mjs";
-import { checkManifests, mainManifest, PLATFORMS, WORKSPACES } from "../package/platforms.mjs";
+import {
+	checkManifests,
+	mainManifest,
+	PLATFORM_FOLDERS,
+	WORKSPACES,
+} from "../package/platforms.mjs";
 
-/** The oldest npm that can publish without a token (trusted publishing). */
-const OLDEST_NPM = [11, 5, 1];
+/** The oldest npm that can stage packages. */
+const OLDEST_NPM = [11, 15, 0];
 
-const main = mainManifest();
+/** npm shows a version some time after it has accepted it. */
+const READABLE_MINUTES = 10;
+
+const { name: main, version } = mainManifest();
+const publishOptions = ["--access", "public", "--tag", version.includes("-") ? "next" : "latest"];
+const output = (args) => npm(args, { stdio: ["ignore", "pipe", "inherit"] }).trim();
+const integrityOf = (file) => `sha512-${digest("sha512", file, "base64")}`;
 
 function checkVersions(tag) {
 	try {
@@ -25,51 +42,104 @@ function checkVersions(tag) {
 }
 
 function checkNpm() {
-	const version = npm(["--version"], { stdio: "pipe" });
-	const found = version.trim().split(".").map(Number);
-	const difference = OLDEST_NPM.map((part, index) => found[index] - part);
+	const found = output(["--version"]);
+	const parts = found.split(".").map(Number);
+	const difference = OLDEST_NPM.map((part, index) => parts[index] - part);
 	if (difference.find((part) => part !== 0) < 0)
-		fail(`npm ${version.trim()} is too old: ${OLDEST_NPM.join(".")} is needed`);
+		fail(`npm ${found} is too old: ${OLDEST_NPM.join(".")} is needed`);
 }
 
-/** The integrity of a published version; undefined if it is not published. */
-function published(name, version) {
-	const { code, stdout, output } = attempt(
-		"npm",
-		["view", `${name}@${version}`, "dist.integrity", "--json"],
-		SHELL,
-	);
-	if (code === 0) return stdout.trim() ? JSON.parse(stdout) : undefined;
-	if (output.includes("E404")) return undefined;
-	return fail(`npm view ${name}@${version} failed:\n${output}`);
+/** The packages in a folder, each after those that it needs. */
+function packagesIn(folder) {
+	const names = [
+		...PLATFORM_FOLDERS.map((platform) => `${main}-${platform}`),
+		main,
+		...WORKSPACES.map((workspace) => `${main}-${workspace}`),
+	];
+	return names.map((name) => {
+		const base = name.replace("@", "").replace("/", "-");
+		// npm takes a relative path for a repository on GitHub.
+		const file = resolve(folder, `${base}-${version}.tgz`);
+		return { name, file, integrity: integrityOf(file) };
+	});
 }
 
-function publish(folder, name) {
-	const base = name.replace("@", "").replace("/", "-");
-	const file = join(folder, `${base}-${main.version}.tgz`);
-	const integrity = `sha512-${digest("sha512", file, "base64")}`;
-	const there = published(name, main.version);
-	if (there === undefined) {
-		const tag = main.version.includes("-") ? "next" : "latest";
-		// npm can state where a package was built only if it runs in a workflow.
-		const provenance = process.env.GITHUB_ACTIONS ? ["--provenance"] : [];
-		npm(["publish", file, ...provenance, "--access", "public", "--ignore-scripts", "--tag", tag]);
-	} else if (there === integrity)
-		console.log(`publish: ${name}@${main.version} is published already`);
-	else
+/** Whether this version of a package is published; fails if it is with other contents. */
+function isPublished({ name, integrity }) {
+	const view = ["view", `${name}@${version}`, "dist.integrity", "--json"];
+	const { code, stdout, output } = attempt("npm", view, SHELL);
+	if (code !== 0 && !output.includes("E404"))
+		fail(`npm view ${name}@${version} failed:\n${output}`);
+	if (code !== 0 || !stdout.trim()) return false;
+	const there = JSON.parse(stdout);
+	if (there !== integrity)
 		fail(
-			`${name}@${main.version} is published with other contents (${there}, here ${integrity}): repeat only the failed jobs of that run, or raise the version`,
+			`${name}@${version} is published with other contents (${there}, here ${integrity}): repeat only the failed jobs of that run, or raise the version`,
 		);
+	return true;
 }
 
-const [first, second] = process.argv.slice(2);
-if (first === "--check") checkVersions(second);
-else {
-	if (process.env.GITHUB_ACTIONS) checkNpm();
-	for (const name of [
-		...Object.keys(PLATFORMS).map((platform) => `${main.name}-${platform}`),
-		main.name,
-		...WORKSPACES.map((workspace) => `${main.name}-${workspace}`),
-	])
-		publish(first ?? join(root, "dist"), name);
+async function untilPublished(item) {
+	const end = Date.now() + READABLE_MINUTES * 60_000;
+	while (!isPublished(item)) {
+		if (Date.now() > end) fail(`${item.name}@${version} is not readable yet: repeat this later`);
+		await sleep(2000);
+	}
 }
+
+/** Only npm's error says that a version is staged already: a workflow may not list what is. */
+function stage({ name, file }) {
+	const { code, output } = attempt("npm", ["stage", "publish", file, ...publishOptions], SHELL);
+	console.log(output);
+	if (code !== 0 && !/^npm error code E409$/m.test(output))
+		fail(`${name}: npm stage publish failed (${code})`);
+	if (code !== 0) console.log(`publish: ${name}@${version} is staged already`);
+}
+
+/** The identifier of a staged package; fails unless it has the bytes of the file. */
+function stagedId({ name, integrity }, staged) {
+	const item = staged.find((item) => item.packageName === name && item.version === version);
+	if (!item) fail(`${name}@${version} is neither published nor staged`);
+	const folder = mkdtempSync(join(tmpdir(), "staged-"));
+	const options = { cwd: folder, stdio: ["ignore", "ignore", "inherit"] };
+	npm(["stage", "download", item.id], options);
+	const found = integrityOf(join(folder, readdirSync(folder)[0]));
+	rmSync(folder, { recursive: true });
+	if (found !== integrity)
+		fail(
+			`${name}@${version} is staged with other contents (${found}, here ${integrity}): reject it`,
+		);
+	return item.id;
+}
+
+async function release(folder, { approve, direct }) {
+	if (!direct) checkNpm();
+	const waiting = [];
+	for (const item of packagesIn(folder))
+		if (isPublished(item)) console.log(`publish: ${item.name}@${version} is published already`);
+		else waiting.push(item);
+	if (!approve && !direct) return waiting.forEach(stage);
+	const staged = approve ? JSON.parse(output(["stage", "list", "--json"])) : [];
+	// Compares all of them before the first is published.
+	const commands = waiting.map((item) =>
+		approve
+			? ["stage", "approve", stagedId(item, staged)]
+			: ["publish", item.file, ...publishOptions],
+	);
+	for (const [index, item] of waiting.entries()) {
+		npm(commands[index]);
+		// Packages that need this one must not be readable before it.
+		await untilPublished(item);
+	}
+}
+
+const { values, positionals } = parseArgs({
+	allowPositionals: true,
+	options: {
+		approve: { type: "boolean" },
+		check: { type: "string" },
+		direct: { type: "boolean" },
+	},
+});
+if (values.check) checkVersions(values.check);
+else await release(positionals[0] ?? join(root, "dist"), values);
