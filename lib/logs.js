@@ -149,6 +149,7 @@ class Reading {
 	async *#input() {
 		for (const source of this.#sources) {
 			try {
+				if (source.path !== undefined) await source.inspect();
 				this.#native.open(source.name, source.isStream);
 				for (let bytes = await source.read(); bytes; bytes = await source.read()) {
 					this.#native.push(bytes);

@@ -175,6 +175,13 @@ class Source {
 		this.#stream?.on?.("error", ignore);
 	}
 
+	/** Finds out whether its file is a pipe, whose traces cannot wait for the end either. */
+	async inspect() {
+		// Reading it tells why there is no file.
+		const stats = await stat(this.path).catch(() => undefined);
+		this.isStream = stats?.isFIFO() ?? false;
+	}
+
 	/** Resolves to the next bytes; undefined at the end. The first call reads all messages before it returns. */
 	async read() {
 		this.#pieces ??= this.#open();

@@ -100,7 +100,7 @@ describe("a damaged model folder", () => {
 			});
 
 	for (const options of [{}, NATIVE])
-		for (const name of ["manifest.json", "model.bin", "tokenizer.json", "exact.onnx"])
+		for (const name of ["manifest.json", "model.bin", "vocabulary.bin", "exact.onnx"])
 			for (const damaged of ["a pipe", "without end"]) {
 				if (options === NATIVE && name === "exact.onnx") continue;
 				const skip = process.platform === "win32";

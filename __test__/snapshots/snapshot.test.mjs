@@ -110,15 +110,6 @@ test("Scorer.save leaves the former file alone when it fails", async () => {
 	assert.ok(readFileSync(join(folder, "a")).length > 1000);
 });
 
-test("Scorer.load reads only regular files", { timeout: 60_000 }, async () => {
-	for (const path of [folder, ...(process.platform === "win32" ? [] : ["/dev/zero"])])
-		await assert.rejects(Scorer.load(path), {
-			code: "INVALID_SNAPSHOT",
-			path,
-			message: `${path}: expected a file`,
-		});
-});
-
 test("Scorer.snapshot of whole texts is refused by a scorer of windows", async () => {
 	const scorer = new Scorer({ longText: "whole" });
 	await scorer.remember(says("river"));

@@ -28,10 +28,10 @@ export function loadInContext() {
 		const requireHere = (name) =>
 			isBuiltin(name) || name.endsWith(".json") ? local(name) : load(local.resolve(name));
 		requireHere.resolve = local.resolve;
-		const names = ["require", "module", "exports", "__dirname"];
+		const names = ["require", "module", "exports", "__dirname", "__filename"];
 		const code = readFileSync(filename, "utf8");
 		const wrapped = vm.compileFunction(code, names, { filename, parsingContext: context });
-		wrapped(requireHere, module, module.exports, dirname(filename));
+		wrapped(requireHere, module, module.exports, dirname(filename), filename);
 		return module.exports;
 	};
 	return { context, scoring: load(require.resolve("@knowledgepulse/scoring")) };

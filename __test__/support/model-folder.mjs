@@ -26,10 +26,10 @@ export const otherLibrary = process.report
 	.getReport()
 	.sharedObjects.find((file) => /libc\.so|libSystem|kernel32/i.test(file));
 
-/** A new empty folder, removed when the test `t` is over. */
+/** A new empty folder, removed when the test `t` is over, even if a process still ends that writes there. */
 export function temporaryFolder(t) {
 	const folder = mkdtempSync(join(tmpdir(), "scoring test ü 模型 "));
-	t.after(() => rmSync(folder, { recursive: true, force: true }));
+	t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }));
 	return folder;
 }
 
