@@ -168,7 +168,7 @@ describe("a damaged model folder", () => {
 	const files = readManifest(modelFolder).files.filter(({ name }) => name !== "exact.onnx");
 
 	const manifests = [
-		["of another format", { format: 1 }, /format: expected 2, got 1/],
+		["of another format", { format: 1 }, /format: expected 3, got 1/],
 		["of other dimensions", { dimensions: 768 }, /dimensions: expected 384, got 768/],
 		["of another window", { maxTokens: 128 }, /maxTokens: expected 512, got 128/],
 		["without files", { files: [] }, /names no file/],
