@@ -1,7 +1,5 @@
 //! The vocabulary of the built-in model, and WordPiece over it. `model/vocabulary.py` describes the file.
 
-use std::iter;
-
 /// The number of slots of the hash table.
 const SLOTS: usize = 1 << 16;
 /// A slot without a word.
@@ -93,7 +91,7 @@ impl Vocabulary {
     /// Returns the piece that consists of a prefix and a rest, whose hash is given.
     fn find(&self, hash: Fnv, prefix: &[u8], rest: &[u8]) -> Option<u16> {
         let first = hash.slot();
-        let slots = iter::chain(&self.slots[first..], &self.slots[..first]);
+        let slots = self.slots[first..].iter().chain(&self.slots[..first]);
         slots.take_while(|slot| **slot != FREE).copied().find(|id| {
             let id = usize::from(*id);
             let piece = &self.text[self.starts[id] as usize..self.starts[id + 1] as usize];
