@@ -21,7 +21,7 @@ fn read(expected: &[u8], found: Option<&[u8]>) -> Result<Two, String> {
     let folder = tempfile::tempdir().unwrap();
     let digest = blake3::hash(expected).to_string();
     let manifest = json!({
-        "format": 2, "name": "a model", "dimensions": 384, "maxTokens": 512,
+        "format": 3, "name": "a model", "dimensions": 384, "maxTokens": 512, "tokenizer": "",
         "files": [{ "name": "model.bin", "bytes": expected.len(), "blake3": digest }],
     });
     fs::write(folder.path().join("manifest.json"), manifest.to_string()).unwrap();
