@@ -67,9 +67,7 @@ async function* contents(path) {
 }
 
 /** Opens a pipe or a terminal as a stream, which waits without a thread; undefined for any other file. */
-async function openStream(path) {
-	// Opening it as a file tells why there is none.
-	const stats = await stat(path).catch(() => undefined);
+async function openStream(path, stats) {
 	if (!stats?.isFIFO() && !stats?.isCharacterDevice()) return undefined;
 	const { Socket } = require("node:net");
 	const { ReadStream, isatty } = require("node:tty");
@@ -158,6 +156,7 @@ class Source {
 	#data;
 	/** Its path in the arguments, for errors. */
 	#place;
+	#stats;
 	#stream;
 	#pieces;
 	#isReading = false;
@@ -175,11 +174,11 @@ class Source {
 		this.#stream?.on?.("error", ignore);
 	}
 
-	/** Finds out whether its file is a pipe, whose traces cannot wait for the end either. */
+	/** Finds out what its file is, before it is read: the traces of a pipe cannot wait for the end either. */
 	async inspect() {
-		// Reading it tells why there is no file.
-		const stats = await stat(this.path).catch(() => undefined);
-		this.isStream = stats?.isFIFO() ?? false;
+		// Opening it tells why there is no file.
+		this.#stats = await stat(this.path).catch(() => undefined);
+		this.isStream = this.#stats?.isFIFO() ?? false;
 	}
 
 	/** Resolves to the next bytes; undefined at the end. The first call reads all messages before it returns. */
@@ -211,7 +210,7 @@ class Source {
 	}
 
 	async *#file(path) {
-		const stream = await openStream(path);
+		const stream = await openStream(path, this.#stats);
 		if (!stream) return yield* contents(path);
 		this.#stream = stream;
 		if (this.#isClosed) stream.destroy();
