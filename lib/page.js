@@ -9,6 +9,7 @@ const KINDS = ["add", "forget", "clear"];
 const WHOLE = "a safe integer, 0 or more";
 const POSITIVE = "a safe integer, 1 or more";
 
+/** The maximum length of an id in bytes of UTF-8. */
 const LONGEST_ID = 1024;
 
 const isWhole = (value, least) => Number.isSafeInteger(value) && value >= least;
@@ -50,6 +51,9 @@ function write(bytes, start) {
 /** Whether a trace may have this id. Bytes are counted only if there may be too many. */
 const isId = (id) =>
 	isString(id) && (3 * id.length <= LONGEST_ID || Buffer.byteLength(id) <= LONGEST_ID);
+
+exports.LONGEST_ID = LONGEST_ID;
+exports.isId = isId;
 
 /** Returns the JSON row of an entry, and its embedding. Reads each field once. */
 function readEntry(entry, index, calls) {

@@ -5,6 +5,7 @@ const {
 	kinds,
 	readOptions,
 } = require("@knowledgepulse/scoring/internal/options");
+const { LONGEST_ID, isId } = require("@knowledgepulse/scoring/internal/page");
 
 /** The maximum length of a namespace: an index key of PostgreSQL has at most 2,700 bytes. */
 const LONGEST = 200;
@@ -29,16 +30,13 @@ function readStoreOptions(options, known) {
 	return { ...own, namespace, durable };
 }
 
-/** The maximum length of an id, as for traces, in bytes of UTF-8. Longer ones that others have written are read as null. */
-const LONGEST_ID = 1024;
-
-/** Refuses entries that others would take long to read. */
+/** Refuses entries that others would take long to read. Longer ids that others have written are read as null. */
 function checkIds(entries) {
-	for (const [index, { id }] of entries.entries()) {
-		const length = Buffer.byteLength(id ?? "");
-		if (length > LONGEST_ID)
-			throw invalidOption(`entries[${index}].id`, `at most ${LONGEST_ID} bytes`, String(length));
-	}
+	for (const [index, { id }] of entries.entries())
+		if (id !== null && !isId(id)) {
+			const length = String(Buffer.byteLength(id));
+			throw invalidOption(`entries[${index}].id`, `at most ${LONGEST_ID} bytes`, length);
+		}
 }
 
 module.exports = { SHARED, checkIds, readStoreOptions };
