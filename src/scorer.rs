@@ -168,7 +168,9 @@ impl Scorer {
     #[napi(catch_unwind)]
     pub fn knows(&self, env: &Env, head: Utf16String, confidence: f64) -> Result<bool> {
         let trace = or_throw(env, trace(&head, confidence))?;
-        Ok(trace.id().is_some_and(|id| self.engine.ids().contains(id)))
+        Ok(trace.id().is_some_and(|id| {
+            self.engine.with_ids(|mut ids| Iterator::any(&mut ids, |known| known == id))
+        }))
     }
 
     /// Decides on a trace by the bounds of its score. Returns as JSON the bounds, the threshold, and whether the

@@ -230,7 +230,7 @@ impl Known {
     fn has(&self, trace: &Trace, scorer: &Scorer, is_added: bool) -> bool {
         let Some(id) = trace.id() else { return false };
         let mut ids = lock(&self.ids);
-        let ids = ids.get_or_insert_with(|| scorer.engine.ids());
+        let ids = ids.get_or_insert_with(|| scorer.engine.with_ids(|ids| ids.cloned().collect()));
         let is_known = ids.contains(id);
         if is_known {
             self.count.fetch_add(1, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Embeds calls concurrently, and settles them one after another in call order.
 
 use std::{
-    collections::{BTreeMap, HashSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
     mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, PoisonError},
@@ -127,13 +127,11 @@ impl Scorer {
         }
     }
 
-    /// Returns the ids of the traces in the memory.
-    pub fn ids(&self) -> HashSet<Id> {
+    /// Calls `using` with the ids of the traces in the memory.
+    pub fn with_ids<R>(&self, using: impl FnOnce(&mut dyn Iterator<Item = &Id>) -> R) -> R {
         match &self.memory {
-            Memory::Own(memory) => {
-                memory.with_cache(|cache, now| cache.ids(now).cloned().collect())
-            }
-            Memory::Shared(memory) => memory.ids(),
+            Memory::Own(memory) => memory.with_cache(|cache, now| using(&mut cache.ids(now))),
+            Memory::Shared(memory) => using(&mut memory.mirror().ids()),
         }
     }
 

@@ -97,8 +97,8 @@ impl Mirror {
     }
 
     /// Returns the ids of the vectors alive at the last entry.
-    pub fn ids(&self) -> HashSet<Id> {
-        self.cache.ids(self.at).cloned().collect()
+    pub fn ids(&self) -> impl Iterator<Item = &Id> {
+        self.cache.ids(self.at)
     }
 
     /// Returns the number of vectors alive at the last entry.

@@ -8,7 +8,7 @@ mod entry;
 mod mirror;
 
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::VecDeque,
     mem,
     sync::{
         Arc, PoisonError,
@@ -21,7 +21,6 @@ pub use entry::{Change, Page, Request, StoredEntry};
 use mirror::{Mirror, is_unit};
 
 use crate::{
-    Id,
     cache::normalize_into,
     embed::Embedded,
     error::{Error, Result, StoreFault},
@@ -82,11 +81,6 @@ impl SharedMemory {
         calls.map(|embedded| embedded.call.clone()).collect()
     }
 
-    /// Returns the ids of the vectors, as of the last entry that was applied.
-    pub(super) fn ids(&self) -> HashSet<Id> {
-        self.mirror().ids()
-    }
-
     /// Returns the number of vectors, as of the last entry that was applied.
     pub(super) fn len(&self) -> usize {
         self.len.load(Ordering::Relaxed)
@@ -96,7 +90,7 @@ impl SharedMemory {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn mirror(&self) -> MutexGuard<'_, Mirror> {
+    pub(super) fn mirror(&self) -> MutexGuard<'_, Mirror> {
         self.mirror.lock().unwrap_or_else(|poisoned| {
             // A panic may have left it half changed.
             self.mirror.clear_poison();
