@@ -33,7 +33,7 @@ function readStoreOptions(options, known) {
 /** Refuses entries that others would take long to read. Longer ids that others have written are read as null. */
 function checkIds(entries) {
 	for (const [index, { id }] of entries.entries())
-		if (id !== null && !isId(id)) {
+		if (id != null && !isId(id)) {
 			const length = String(Buffer.byteLength(id));
 			throw invalidOption(`entries[${index}].id`, `at most ${LONGEST_ID} bytes`, length);
 		}
