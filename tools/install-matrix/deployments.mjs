@@ -6,9 +6,10 @@
  * where its `part` is asked for. `build` gives the commands, `output` the paths to move, where `/.` is the
  * contents of a folder, or `trace` the program whose files are found by nft; `start` is the command in the new
  * folder. A server is asked for `serves` once. `again` is the source of a novelty that is 0. `refuses`: starting must fail with {@link REFUSAL}.
+ * All are started beside files of somebody else, which must not be used.
  */
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { must, tail } from "../lib/process.mjs";
 import { root as repository } from "../lib/run.mjs";
@@ -20,6 +21,7 @@ import { PACKAGE } from "./workspace.mjs";
 
 const BUILD_SECONDS = 540;
 const MODULES = "node_modules";
+const NATIVES = ["scoring.linux-x64-gnu.node", "libknowledgepulse_onnxruntime.so"];
 const REFUSAL = /Mark @knowledgepulse\/scoring as external/;
 
 const next = (bundler) => ({
@@ -181,13 +183,28 @@ async function librariesOf(files) {
 /** Puts Node.js and the libraries of glibc and libstdc++ into a folder that becomes the root of the file system. */
 async function addSystem(folder, project) {
 	const platform = join(project, MODULES, `${PACKAGE}-linux-x64-gnu`);
-	const natives = ["scoring.linux-x64-gnu.node", "libknowledgepulse_onnxruntime.so"];
-	const files = [toolNode, ...natives.map((name) => join(platform, name))];
+	const files = [toolNode, ...NATIVES.map((name) => join(platform, name))];
 	for (const library of await librariesOf(files)) {
 		mkdirSync(join(folder, dirname(library)), { recursive: true });
 		cpSync(library, join(folder, library), { dereference: true });
 	}
 	cpSync(toolNode, join(folder, "node"), { dereference: true });
+}
+
+/**
+ * Puts files with the names of the addon, its library and its model into a working directory. The libraries end the
+ * process when they are loaded, and the model cannot be read.
+ */
+async function plant(folder) {
+	const source = join(folder, "planted.c");
+	writeFileSync(
+		source,
+		"#include <unistd.h>\n__attribute__((constructor)) static void run(void) { _exit(97); }\n",
+	);
+	for (const name of NATIVES)
+		await must(["cc", "-shared", "-fPIC", source, "-o", join(folder, name)]);
+	mkdirSync(join(folder, "model"), { recursive: true });
+	writeFileSync(join(folder, "model/manifest.json"), "{}");
 }
 
 /** Starts a command in a root of its own, which is read-only, as a user without rights. */
@@ -233,7 +250,9 @@ export async function deploy(workspace, deployment) {
 	let command = [...(isMinimal ? ["/node"] : runtime), file];
 	if (serves) command = [toolNode, join(here, "ask.mjs"), serves, ...command];
 	if (isMinimal) command = inRoot(folder, command);
-	const ended = await workspace.runMoved(command, elsewhere ? workspace.elsewhere() : folder);
+	const cwd = elsewhere ? workspace.elsewhere() : folder;
+	await plant(cwd);
+	const ended = await workspace.runMoved(command, cwd);
 	const text = tail(ended.stdout + ended.stderr);
 	if (refuses) {
 		assert.match(ended.stderr, REFUSAL);
