@@ -66,7 +66,7 @@ export const MyStore: new (options: { url: string; namespace: string }) => Novel
 		symlinkSync(join(checkout, target), join(folder, "node_modules", place), "junction");
 	for (const name of readdirSync(join(checkout, "node_modules")).filter((name) => /^\w/.test(name)))
 		link(join("node_modules", name), name);
-	for (const scope of ["@types", "@opentelemetry", "@ai-sdk", "@electric-sql"])
+	for (const scope of ["@types", "@opentelemetry", "@ai-sdk", "@electric-sql", "@secretlint"])
 		link(join("node_modules", scope), scope);
 	link(".", "@knowledgepulse/scoring");
 	for (const name of ["cli", "otel", "stores"])

@@ -191,6 +191,17 @@ test("share.ts cleans every text, and says who may see the trace", async () => {
 	assert.deepEqual([visibility, privacy_level], ["network", "aggregated"]);
 });
 
+test("share.ts shares no trace in which a scanner finds a secret", async () => {
+	const { gate } = await recipe("share");
+	const input = { nested: [`token ghp_${"16C7e42F292c6912E7710c838347Ae178B4a"}`] };
+	const traceOf = () => ({ ...named("leaking", "deploy"), steps: [{ type: "tool_call", input }] });
+	const error = await new Promise((resolve, reject) => {
+		const options = { threshold: 0, traceOf, clean: (text) => text };
+		gate(async () => {}, { ...options, contribute: reject, onError: resolve })();
+	});
+	assert.equal(error.message, "leaking has secrets: @secretlint/secretlint-rule-github");
+});
+
 test("registry.ts answers with a score of its own", async () => {
 	process.env.NOVELTY_DB = join(folder, "registry.db");
 	const { default: app } = await recipe("registry");

@@ -1,6 +1,10 @@
-/** Wraps an agent, and contributes the runs worth sharing, without what `clean` removes. */
+/** Wraps an agent, and contributes the runs worth sharing, without what `clean` removes, if no secret is left. */
 import { type DecideOptions, decide, forget } from "@knowledgepulse/scoring";
 import type { ImportedTrace } from "@knowledgepulse/scoring/logs";
+import { lintSource } from "@secretlint/core";
+import { creator as rule } from "@secretlint/secretlint-rule-preset-recommend";
+
+const RULES = [{ id: "@secretlint/secretlint-rule-preset-recommend", rule }];
 
 /** How runs become traces, and where these go. The other options are those of `decide`. */
 export interface Sharing<Args extends unknown[], Result> extends DecideOptions {
@@ -28,12 +32,24 @@ export function shared(trace: ImportedTrace, clean: (text: string) => string): I
 	};
 }
 
+/** Rejects if Secretlint finds a secret in a text of the trace, or fails. */
+async function refuseSecrets(trace: ImportedTrace) {
+	const texts: string[] = [];
+	JSON.stringify(trace, (_, part) => (typeof part === "string" ? texts.push(part) : part));
+	const content = texts.join("\n");
+	const source = { filePath: trace.id, content, contentType: "text" as const };
+	const { messages } = await lintSource({ source, options: { config: { rules: RULES } } });
+	const found = new Set(messages.map(({ ruleId }) => ruleId));
+	if (found.size > 0) throw new Error(`${trace.id} has secrets: ${[...found].join(", ")}`);
+}
+
 export function gate<Args extends unknown[], Result>(
 	agent: (...args: Args) => Promise<Result>,
 	{ traceOf, clean, contribute, onError = console.error, ...options }: Sharing<Args, Result>,
 ) {
 	async function offer(result: Result, args: Args) {
 		const trace = shared(await traceOf(result, ...args), clean);
+		await refuseSecrets(trace);
 		const { accepted } = await decide(trace, options);
 		// The memory must contain only contributed traces.
 		if (accepted)
