@@ -34,6 +34,7 @@ mod memo;
 mod model;
 mod pooling;
 mod shared_model;
+mod sketch;
 mod text;
 
 pub use backend::{disable_telemetry, library_version};
@@ -44,6 +45,7 @@ pub(crate) use model::files::BuiltInFiles;
 pub use model::{BackendKind, ModelOptions, ModelSettings, PackageFolder, Precision};
 pub use pooling::Pooling;
 pub use shared_model::{LoadState, SharedModel};
+pub use sketch::sketch;
 pub use text::{LongText, TextBuffer, Tokenizer};
 
 /// The maximum number of tokens in a window of the built-in model, special ones included.
