@@ -160,15 +160,6 @@ const socket = connect(Number(process.argv[2]), "127.0.0.1");
 socket.on("connect", () => console.log("reached")).on("connect", () => socket.end());
 socket.on("error", ({ code }) => console.log(code));
 `,
-	/** Catches an error from a module that an imported one requires. Does not use the package. */
-	"catching.mjs": `try {
-	await import("./imports-throwing.mjs");
-} catch ({ message }) {
-	console.log("caught: " + message);
-}
-`,
-	"imports-throwing.mjs": 'import "./throwing.cjs";\n',
-	"throwing.cjs": 'throw new Error("on purpose");\n',
 	/** Runs the program of the command line, which PnP finds too. */
 	"kp-score.cjs": `const { dirname, join } = require("node:path");
 const manifest = require.resolve("@knowledgepulse/scoring-cli/package.json");
