@@ -37,7 +37,7 @@ const isSignal = (value) =>
 	isFunction(value.addEventListener) &&
 	isFunction(value.removeEventListener);
 
-/** The values of an option: those that fit, which are what is expected. `read` converts them. */
+/** A kind of value: `fits` recognises it, `expected` describes it in messages, `read` converts it. */
 const kind = (expected, fits, read = (value, _path) => value) => ({
 	expected,
 	fits,
@@ -45,7 +45,7 @@ const kind = (expected, fits, read = (value, _path) => value) => ({
 	isRequired: false,
 });
 
-/** A kind, and one value more. */
+/** A kind that also takes one other value. */
 const either = (expected, { fits }, other) =>
 	kind(expected, (value) => value === other || fits(value));
 

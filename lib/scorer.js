@@ -238,7 +238,7 @@ module.exports = class Scorer {
 		return this.#call(WARM_UP, undefined, options);
 	}
 
-	/** Accepted traces are added first, after the calls before them. */
+	/** Traces that `decide` has accepted are added before the scorer is closed. */
 	close() {
 		this.#isClosed = true;
 		if (this.#adding > 0) return;

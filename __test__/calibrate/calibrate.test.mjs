@@ -3,9 +3,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { calibrate, calibrationReport } from "@knowledgepulse/scoring/calibrate";
-import { evaluateLogs, fromMessages } from "@knowledgepulse/scoring/logs";
-import { all, assumed, conversation } from "../support/imports.mjs";
-import { trace } from "../support/traces.mjs";
+import { fromMessages } from "@knowledgepulse/scoring/logs";
+import { assumed, conversation } from "../support/imports.mjs";
 
 const rows = readFileSync(
 	new URL("../../crates/calibrate/tests/reference/rows.jsonl", import.meta.url),
@@ -21,15 +20,6 @@ const decided = rows.map((row, index) => ({
 	domain: "code",
 	label: row.dimensions.toolDiversity + (index % 7) / 100 > 0.3,
 }));
-
-test("calibrate gives the same for the same rows, and takes any iterable", async () => {
-	const options = { target: { precision: 0.6 }, fit: true, replicates: 200 };
-	const first = await calibrate(rows, options);
-	assert.deepEqual(await calibrate(new Set(rows), options), first);
-	const other = await calibrate(rows, { ...options, seed: 1 });
-	assert.notDeepEqual(other.labels.auc.interval, first.labels.auc.interval);
-	assert.equal(other.labels.auc.value, first.labels.auc.value);
-});
 
 test("calibrate ends when it is aborted, and delays neither the event loop nor an import", async () => {
 	// Takes some seconds unless ended.
@@ -49,7 +39,10 @@ test("calibrate ends when it is aborted, and delays neither the event loop nor a
 	assert.equal(isOver, false);
 	abort.abort("enough");
 	await Promise.all(rejected);
-	assert.deepEqual(await calibrate(rows), await calibrate(rows, { signal: undefined }));
+	const found = await calibrate(rows);
+	assert.deepEqual(await calibrate(new Set(rows), { signal: undefined }), found);
+	const other = await calibrate(rows, { seed: 1 });
+	assert.notDeepEqual(other.labels.auc.interval, found.labels.auc.interval);
 	await assert.rejects(calibrate(rows, { signal }), (reason) => reason === "enough");
 });
 
@@ -89,14 +82,6 @@ for (const [title, given, options, code, path, message] of [
 	],
 	["a row that is none", [null], {}, "INVALID_ROW", "rows[0]", /expected an object, got null/],
 	[
-		"a score that is no number",
-		[{ ...row, score: Number.NaN }],
-		{},
-		"INVALID_ROW",
-		"rows[0].score",
-		/expected a number/,
-	],
-	[
 		"a row that JSON cannot express",
 		[row, { ...row, score: 1n }],
 		{},
@@ -130,38 +115,9 @@ for (const [title, given, options, code, path, message] of [
 		"profiles.code.complexity",
 		/expected a number/,
 	],
-	[
-		"a fit without labels",
-		rows.map(({ label, ...rest }) => rest),
-		{ fit: true },
-		"NO_LABELS",
-		"fit",
-		/expected rows with labels, got none/,
-	],
 ])
 	test(`calibrate rejects ${title}`, () =>
 		assert.rejects(calibrate(given, options), { name: "ScoringError", code, path, message }));
-
-test("calibrationReport shows rows of evaluateLogs, and their text as text", async () => {
-	const traces = Array.from({ length: 30 }, (_, n) =>
-		trace({
-			objective: `<script>alert(${n})</script>`,
-			success: n % 2 === 0,
-			steps: [{ type: "thought", content: `Thought ${n} of ${n * 7919}` }],
-		}),
-	);
-	const scored = await all(evaluateLogs({ name: "traces", data: traces }));
-	const found = await calibrate(scored, { replicates: 100 });
-	const html = await calibrationReport(found, scored, {
-		title: "Runs & scores",
-		settings: { command: "a < b" },
-	});
-	assert.match(html, /^<!doctype html>/);
-	assert.match(html, /<title>Runs &#38; scores<\/title>/);
-	assert.match(html, /a &#60; b/);
-	assert.match(html, /&#60;script&#62;alert\(\d+\)/);
-	assert.doesNotMatch(html, /<script/);
-});
 
 test("calibrationReport rejects what is no calibration", async () => {
 	const found = await calibrate(rows, { replicates: 100 });

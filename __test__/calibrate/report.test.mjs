@@ -1,19 +1,9 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { calibrate, calibrationReport } from "@knowledgepulse/scoring/calibrate";
-import {
-	blocksOf,
-	difference,
-	launch,
-	missing,
-	open,
-	picture,
-	violations,
-} from "../support/browser.mjs";
+import { launch, missing, open, violations } from "../support/browser.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { random } from "../support/traces.mjs";
 
@@ -80,9 +70,6 @@ const VIEWS = [1280, 390].flatMap((width) =>
 
 /** The views of a report; for all but the full one, two views that cover each width and scheme. */
 const viewsOf = (report) => (report === "full" ? VIEWS : [VIEWS[0], VIEWS[3]]);
-
-/** The width of A4 between the margins, in pixels. */
-const PAPER = 688;
 
 const made = {};
 const folder = temporaryFolder({ after });
@@ -175,54 +162,3 @@ async function printed(page) {
 		.toString("latin1")
 		.replaceAll(/\/(Creation|Mod)Date \(.*?\)/g, "");
 }
-
-/**
- * Tolerance between a picture and a golden one, of 255. With the fonts of the golden ones only
- * browsers differ; with others, text is darker or lighter, and columns of tables move.
- */
-const TOLERANCES = { same: { lightness: 5, tint: 3 }, other: { lightness: 100, tint: 30 } };
-
-const within = (found, { lightness, tint }) => found.lightness <= lightness && found.tint <= tint;
-
-/** Chooses the tolerance: in DejaVu, the font of the golden pictures, this text has this width. */
-const fontsOf = async (page) =>
-	(await page.evaluate(() => {
-		const context = new OffscreenCanvas(1, 1).getContext("2d");
-		context.font = getComputedStyle(document.body).font;
-		return Math.round(context.measureText("Calibration of scores").width);
-	})) === 164
-		? "same"
-		: "other";
-
-const golden = (name) => fileURLToPath(new URL(`golden/${name}.webp`, import.meta.url));
-
-/** Compares a page with the golden picture; with KP_UPDATE, records it, which needs Debian's browser with its fonts. */
-async function assertLike(name, page) {
-	const image = await picture(page);
-	if (process.env.KP_UPDATE) writeFileSync(golden(name), image);
-	const blocks = await blocksOf(browser, readFileSync(golden(name)));
-	const found = difference(blocks, await blocksOf(browser, image));
-	const tolerance = TOLERANCES[await fontsOf(page)];
-	assert.ok(
-		within(found, tolerance),
-		`${name} differs by ${JSON.stringify(found)}, expected at most ${JSON.stringify(tolerance)}: look at it, then set KP_UPDATE=1`,
-	);
-}
-
-for (const view of VIEWS)
-	testPage(
-		`calibrationReport looks as before at ${view.width} pixels, ${view.scheme}`,
-		"full",
-		view,
-		(page) => assertLike(`${view.width}-${view.scheme}`, page),
-	);
-
-testPage(
-	"calibrationReport looks as before in print",
-	"full",
-	{ width: PAPER, scheme: "dark" },
-	async (page) => {
-		await page.emulateMediaType("print");
-		await assertLike("print", page);
-	},
-);

@@ -1,7 +1,6 @@
 /** The recipes in examples/ work. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import {
 	appendFileSync,
@@ -19,10 +18,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { clear, similar } from "@knowledgepulse/scoring";
 import { fromMessages } from "@knowledgepulse/scoring/logs";
-import { readUIMessageStream, stepCountIs, streamText, tool } from "ai";
-import { z } from "zod";
 import { traces } from "../../examples/traces.mjs";
-import { calls, modelOf, says } from "../support/ai-sdk.mjs";
 import { conversation } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { named } from "../support/stores.mjs";
@@ -88,41 +84,6 @@ test("serverless.ts answers with a score", async () => {
 	const { statusCode, body } = await handler({ body: JSON.stringify(traces[0]) });
 	assert.equal(statusCode, 200);
 	assert.equal(JSON.parse(body).novelty, "empty-cache");
-});
-
-test("ai-sdk.ts scores a run when it ends, and a conversation of useChat", async () => {
-	const { scoreChat, scoring } = await recipe("ai-sdk");
-	const scored = [];
-	const keep = (event) => scored.push(event);
-	subscribe("knowledgepulse.scoring.score", keep);
-	after(() => unsubscribe("knowledgepulse.scoring.score", keep));
-
-	const question = "How is the weather in Rome?";
-	const messages = [{ role: "user", content: question }];
-	const recorded = [];
-	const result = streamText({
-		model: modelOf([calls("1", "weather", { city: "Rome" })], [says("Sunny.")]),
-		messages,
-		tools: {
-			weather: tool({ inputSchema: z.object({ city: z.string() }), execute: () => "sunny" }),
-		},
-		stopWhen: stepCountIs(2),
-		onFinish: scoring(messages, (score) => recorded.push(score)),
-	});
-	let answer;
-	for await (const message of readUIMessageStream({ stream: result.toUIMessageStream() }))
-		answer = message;
-	const asked = { id: "1", role: "user", parts: [{ type: "text", text: question }] };
-	const stored = JSON.parse(JSON.stringify([asked, answer]));
-	recorded.push(await scoreChat(stored));
-
-	assert.equal(scored.length, 2);
-	for (const [index, { trace, score }] of scored.entries()) {
-		assert.equal(score, recorded[index]);
-		assert.ok(score > 0 && score <= 1);
-		const steps = trace.steps.map(({ type, tool, content }) => `${type} ${tool?.name ?? content}`);
-		assert.deepEqual(steps, ["tool_call weather", "observation sunny", "thought Sunny."]);
-	}
 });
 
 test("share.ts contributes what is accepted, and keeps in memory what was contributed", async () => {

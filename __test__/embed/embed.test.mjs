@@ -66,19 +66,6 @@ test("scoreWith gives the report of a scorer with the same similarity", async ()
 	assert.equal((await explainValue(trace())).novelty.source, "empty-cache");
 });
 
-test("scoreWith clamps the novelty to [0, 1], and takes 0.5 without a similarity", () => {
-	for (const [maxSimilarity, novelty] of [
-		[1, 0],
-		[0.25, 0.75],
-		[0, 1],
-		[-1, 1],
-		[null, 0.5],
-	])
-		assert.equal(scoreWith(trace(), { maxSimilarity }).dimensions.novelty, novelty);
-	const { novelty } = scoreWith(trace(), { maxSimilarity: 0, nearest: "x" });
-	assert.equal(novelty.nearest, "x");
-});
-
 test("scoreWith uses the profiles that it is given", () => {
 	const weights = { complexity: 0, novelty: 1, toolDiversity: 0, outcomeConfidence: 0 };
 	const profiles = { default: weights };

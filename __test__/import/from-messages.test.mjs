@@ -1,100 +1,17 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
-import { evaluateValue } from "@knowledgepulse/scoring";
 import { fromMessages } from "@knowledgepulse/scoring/logs";
 import { conversation, importErrorOf } from "../support/imports.mjs";
 
-const input = { path: "a.txt" };
-
-const said = (role, ...content) => ({ role, content });
-
-/** A call of a tool, and its result, in the AI SDK. */
-const call = (toolCallId, toolName, input) => ({ type: "tool-call", toolCallId, toolName, input });
-const result = (toolCallId, toolName, output) => ({
-	type: "tool-result",
-	toolCallId,
-	toolName,
-	output,
-});
-
-/** A message with a call of a tool of OpenAI. */
-const calling = (id, name, input) => ({
-	role: "assistant",
-	content: null,
-	tool_calls: [{ id, type: "function", function: { name, arguments: JSON.stringify(input) } }],
-});
-
-/** The same run in the messages of different libraries. */
-const dialects = {
-	"the AI SDK": [
-		{ role: "system", content: "Be brief." },
-		said("user", { type: "text", text: "Read a.txt" }),
-		said("assistant", { type: "reasoning", text: "It is a file." }, call("1", "read", input)),
-		said("tool", result("1", "read", { type: "error-text", value: "no such file" })),
-		said("assistant", call("2", "list", {})),
-		said("tool", result("2", "list", { type: "text", value: "b.txt" })),
-		{ role: "assistant", content: "There is only b.txt." },
-	],
-	OpenAI: [
-		{ role: "developer", content: "Be brief." },
-		{ role: "user", content: "Read a.txt" },
-		{ ...calling("1", "read", input), reasoning_content: "It is a file." },
-		{ role: "tool", tool_call_id: "1", content: '{"error":"no such file"}' },
-		calling("2", "list", {}),
-		{ role: "tool", tool_call_id: "2", content: "b.txt" },
-		{ role: "assistant", content: "There is only b.txt." },
-	],
-	Anthropic: [
-		{ role: "user", content: "Read a.txt" },
-		said(
-			"assistant",
-			{ type: "thinking", thinking: "It is a file.", signature: "s" },
-			{ type: "tool_use", id: "1", name: "read", input },
-		),
-		said("user", {
-			type: "tool_result",
-			tool_use_id: "1",
-			is_error: true,
-			content: "no such file",
-		}),
-		said("assistant", { type: "tool_use", id: "2", name: "list", input: {} }),
-		said("user", { type: "tool_result", tool_use_id: "2", content: "b.txt" }),
-		said("assistant", { type: "text", text: "There is only b.txt." }),
-	],
-};
-
-for (const [name, messages] of Object.entries(dialects)) {
-	test(`fromMessages reads messages of ${name}`, async () => {
-		const trace = await fromMessages(messages, { success: true });
-		assert.equal(trace.task.objective, "Read a.txt");
-		const failure = name === "OpenAI" ? '{"error":"no such file"}' : "no such file";
-		assert.deepEqual(
-			trace.steps.map(({ step_id, ...step }) => step),
-			[
-				{ type: "thought", content: "It is a file." },
-				{ type: "tool_call", tool: { name: "read" }, input },
-				{ type: "observation", content: failure },
-				{ type: "error_recovery", tool: { name: "list" }, input: {} },
-				{ type: "observation", content: "b.txt" },
-				{ type: "thought", content: "There is only b.txt." },
-			],
-		);
-		assert.equal(trace.metadata.success, true);
-		assert.equal(trace.outcome.result_summary, "There is only b.txt.");
-		const score = await evaluateValue(trace);
-		assert.ok(score > 0 && score <= 1);
-	});
-}
-
 test("fromMessages gives the same trace for the same messages", async () => {
-	const { OpenAI } = dialects;
+	const messages = conversation("one");
 	const options = { success: true, createdAt: "2026-01-01" };
-	const [one, same] = await Promise.all([1, 2].map(() => fromMessages(OpenAI, options)));
+	const [one, same] = await Promise.all([1, 2].map(() => fromMessages(messages, options)));
 	assert.deepEqual(same, one);
-	const failed = await fromMessages(OpenAI, { success: false });
+	const failed = await fromMessages(messages, { success: false });
 	assert.equal(failed.id, one.id);
-	const other = await fromMessages(OpenAI.slice(0, -1), { success: true });
+	const other = await fromMessages(conversation("one", "Not yet."), { success: true });
 	assert.notEqual(other.id, one.id);
 });
 

@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { runInNewContext } from "node:vm";
+import { gzipSync } from "node:zlib";
 import { fromMessages, importTraces } from "@knowledgepulse/scoring/logs";
 import {
 	all,
@@ -49,6 +50,8 @@ const sources = {
 	// Each half of a character on its own.
 	"a generator of text": () => chunked(log.split("")),
 	"a generator of both": () => chunked([log.slice(0, 9), bytes.subarray(9)]),
+	"compressed bytes": () => new Uint8Array(gzipSync(log)),
+	"a compressed stream": () => chunked([...gzipSync(log)].map((byte) => Buffer.of(byte))),
 	"named text": () => ({ name: "mine", data: log }),
 	"named bytes": () => ({ name: "mine", data: bytes }),
 	"a named stream": () => ({ name: "mine", data: Readable.from([bytes]) }),

@@ -53,16 +53,6 @@ test("similar says when a trace was added, and null for one without an id", asyn
 	}
 });
 
-test("similar finds what all scorers of a store have added", async () => {
-	const { scorer } = sharing();
-	const [one, other] = [await filled(scorer()), scorer()];
-	const own = await filled(new Scorer());
-	const pairs = async (scorer) =>
-		(await scorer.similar("river stone", { k: 100 })).map(({ id, similarity }) => [id, similarity]);
-	assert.deepEqual(await pairs(other), await pairs(own));
-	assert.deepEqual(await one.similar("ledger"), await other.similar("ledger"));
-});
-
 test("similar rejects for wrong options and a wrong trace", async () => {
 	for (const [subject, options, code, path] of [
 		["x", { k: 0 }, "INVALID_OPTION", "k"],

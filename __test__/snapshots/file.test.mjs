@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 
-const { openReplacement, replaceFile } = createRequire(import.meta.url)("../../lib/file.js");
+const { replaceFile } = createRequire(import.meta.url)("../../lib/file.js");
 
 const folder = mkdtempSync(join(tmpdir(), "kp-file-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -53,16 +53,4 @@ test("replaceFile writes to a device in place", { skip }, async () => {
 	symlinkSync("/dev/null", at("null"));
 	await replaceFile(at("null"), "new");
 	assert.ok(statSync("/dev/null").isCharacterDevice());
-});
-
-test("openReplacement leaves the old contents until they are committed", async () => {
-	writeFileSync(at("kept"), "old");
-	const file = await openReplacement(at("kept"), 0o600);
-	await file.write("new");
-	await file.commit(at("beside"));
-	await file.discard();
-	assert.deepEqual(
-		[readFileSync(at("kept"), "utf8"), readFileSync(at("beside"), "utf8")],
-		["old", "new"],
-	);
 });

@@ -165,24 +165,6 @@ test("evaluateValues, signals and budgets work with a store", async () => {
 	assert.equal(namespaces.get("test").head, head);
 });
 
-test("a call that is aborted after it was sent rejects, and stays in the store", async () => {
-	const { scorer, scorerThrough } = sharing();
-	const abort = new AbortController();
-	const reason = new Error("too late");
-	const one = scorerThrough({
-		append: async (append) => {
-			const page = await append();
-			abort.abort(reason);
-			return page;
-		},
-	});
-	const { signal } = abort;
-	await assert.rejects(one.evaluateValue(texts[0], { signal }), reason);
-	const { novelty } = await scorer().explainValue(texts[0]);
-	assert.equal(novelty.nearest, texts[0].id);
-	assert.equal((await one.explainValue(texts[1])).novelty.seq, 3);
-});
-
 test("warmup reads the store; status says how far it is known", async () => {
 	const { scorer } = sharing();
 	const [one, other] = [scorer(), scorer({ storeMode: "required" })];

@@ -1,4 +1,4 @@
-/** Pages in a headless browser, and pictures of them that are compared loosely. */
+/** Pages in a headless browser. */
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,15 +7,6 @@ import puppeteer from "puppeteer-core";
 
 const { resolve } = createRequire(import.meta.url);
 const axe = readFileSync(resolve("axe-core"), "utf8");
-
-/** The pixels of a picture for each of the page. */
-const SCALE = 0.2;
-
-/** The side of a block, in pixels of the page. */
-const BLOCK = 20;
-
-/** The side of a square, in blocks. */
-const SQUARE = 6;
 
 const executablePath = process.env.KNOWLEDGEPULSE_BROWSER;
 
@@ -40,7 +31,7 @@ export async function open(browser, file, { width, scheme, script = true }) {
 	page.on("console", (message) => events.push(message.text()));
 	page.on("pageerror", (error) => events.push(String(error)));
 	await page.setJavaScriptEnabled(script);
-	await page.setViewport({ width, height: 900, deviceScaleFactor: SCALE });
+	await page.setViewport({ width, height: 900 });
 	const feature = { name: "prefers-color-scheme", value: scheme };
 	await page.emulateMediaFeatures([feature]);
 	await page.goto(url);
@@ -56,96 +47,4 @@ export async function violations(page) {
 		const found = await globalThis.axe.run({ runOnly });
 		return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target)}`);
 	});
-}
-
-/** A picture of a whole page, small enough to be kept. */
-export const picture = (page) => page.screenshot({ type: "webp", quality: 40, fullPage: true });
-
-/**
- * The rows of blocks of a picture: the lightness of each block, then the tint of each (blue minus red).
- */
-export async function blocksOf(browser, image) {
-	const page = await browser.newPage();
-	const { columns, pixels } = await page.evaluate(
-		async (data, size) => {
-			const image = new Image();
-			image.src = `data:image/webp;base64,${data}`;
-			await image.decode();
-			const columns = Math.round(image.width / size);
-			const rows = Math.round(image.height / size);
-			const context = new OffscreenCanvas(columns, rows).getContext("2d");
-			context.imageSmoothingQuality = "high";
-			context.drawImage(image, 0, 0, columns, rows);
-			const { data: pixels } = context.getImageData(0, 0, columns, rows);
-			return { columns, pixels: Array.from(pixels) };
-		},
-		Buffer.from(image).toString("base64"),
-		BLOCK * SCALE,
-	);
-	await page.close();
-	const rows = [];
-	for (let at = 0; at < pixels.length; at += 4) {
-		const [red, green, blue] = pixels.slice(at, at + 3);
-		const column = (at / 4) % columns;
-		if (column === 0) rows.push(new Float64Array(2 * columns));
-		rows.at(-1)[column] = (red + green + blue) / 3;
-		rows.at(-1)[columns + column] = blue - red;
-	}
-	return rows;
-}
-
-function distance(one, other) {
-	let sum = 0;
-	for (let at = 0; at < one.length; at++) sum += Math.abs(one[at] - other[at]);
-	return sum;
-}
-
-/**
- * Pairs the rows of two pictures in order with the least difference, because other fonts move lines. A row may
- * be paired with several.
- */
-function pairsOf(ones, others) {
-	const costs = ones.map(() => new Float64Array(others.length));
-	const cost = (i, j) => costs[i]?.[j] ?? Infinity;
-	const before = (i, j) => [
-		{ i: i - 1, j: j - 1, cost: cost(i - 1, j - 1) },
-		{ i: i - 1, j, cost: cost(i - 1, j) },
-		{ i, j: j - 1, cost: cost(i, j - 1) },
-	];
-	for (const [i, one] of ones.entries())
-		for (const [j, other] of others.entries()) {
-			const least = Math.min(cost(i - 1, j - 1), cost(i - 1, j), cost(i, j - 1));
-			costs[i][j] = distance(one, other) + (i + j === 0 ? 0 : least);
-		}
-	const pairs = [];
-	let at = { i: ones.length - 1, j: others.length - 1 };
-	while (at.i >= 0 && at.j >= 0) {
-		pairs.push([ones[at.i], others[at.j]]);
-		const places = before(at.i, at.j);
-		at = places.reduce((least, place) => (place.cost < least.cost ? place : least));
-	}
-	return pairs;
-}
-
-/**
- * Returns the greatest difference between two pictures of equal width, of 255: the mean difference of
- * lightness and of tint in a square of blocks, large enough to average out single letters.
- */
-export function difference(ones, others) {
-	const rows = pairsOf(ones, others).map(([one, other]) =>
-		one.map((value, at) => other[at] - value),
-	);
-	const most = (from, to) => {
-		let worst = 0;
-		for (let top = 0; top + SQUARE <= rows.length; top++)
-			for (let left = from; left + SQUARE <= to; left++) {
-				let sum = 0;
-				for (const row of rows.slice(top, top + SQUARE))
-					for (let at = left; at < left + SQUARE; at++) sum += row[at];
-				worst = Math.max(worst, Math.abs(sum) / SQUARE ** 2);
-			}
-		return worst;
-	};
-	const columns = rows[0].length / 2;
-	return { lightness: most(0, columns), tint: most(columns, 2 * columns) };
 }

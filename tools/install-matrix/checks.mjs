@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { execute, must } from "../lib/process.mjs";
-import { checkScripts as checkManifest, INSTALLED_LIMIT, MAIN_LIMIT } from "../package/check.mjs";
+import { INSTALLED_LIMIT } from "../package/check.mjs";
 import { checkDocumentation, filesOf } from "./deployments.mjs";
 import { cliForms, judge } from "./forms.mjs";
 import { cliInstallers, npmInstaller } from "./installers.mjs";
@@ -29,45 +29,11 @@ async function checkIsolation(workspace) {
 	return `the registry's port answers outside, ${inside.stdout.trim()} in a cell (${workspace.isolated.join(" ")})`;
 }
 
-async function checkScripts(workspace) {
-	const { folder } = await workspace.project(npmInstaller);
-	const modules = join(folder, "node_modules");
-	const files = readdirSync(modules, { recursive: true }).map((name) => join(modules, name));
-	const manifests = files.filter((file) => basename(file) === "package.json");
-	const found = files.filter((file) => basename(file) === "binding.gyp");
-	for (const file of manifests) {
-		const complaints = checkManifest(JSON.parse(readFileSync(file, "utf8")));
-		found.push(...complaints.map((complaint) => `${file}: ${complaint}`));
-	}
-	if (manifests.length < 2) throw new Error(`only ${manifests.length} packages`);
-	if (found.length > 0) throw new Error(found.join("\n"));
-	return `0 lifecycle scripts and 0 binding.gyp in ${manifests.length} packages`;
-}
-
-/** The files below a folder with their lengths, which is not the space that they take on this disk. */
-const filesIn = (folder) =>
+/** The length of all files below a folder, which is not the space that they take on this disk. */
+const bytesIn = (folder) =>
 	readdirSync(folder, { recursive: true, withFileTypes: true })
-		.filter((entry) => entry.isFile() && entry.name !== ".package-lock.json")
-		.map(({ parentPath, name }) => ({ name, size: statSync(join(parentPath, name)).size }));
-
-const bytesIn = (folder) => filesIn(folder).reduce((sum, { size }) => sum + size, 0);
-
-async function checkSize(workspace) {
-	const { folder } = await workspace.project(npmInstaller);
-	const modules = join(folder, "node_modules");
-	const all = bytesIn(modules);
-	const main = bytesIn(join(modules, PACKAGE));
-	const largest = filesIn(modules)
-		.sort((a, b) => b.size - a.size)
-		.slice(0, 3)
-		.map(({ name, size }) => `${name} ${megabytes(size)}`);
-	const text = `${megabytes(all)} installed (${largest.join(", ")}), main package ${(main / 1e3).toFixed(1)} kB`;
-	if (all > INSTALLED_LIMIT || main > MAIN_LIMIT)
-		throw new Error(
-			`${text}; allowed are ${megabytes(INSTALLED_LIMIT)} and ${MAIN_LIMIT / 1e3} kB`,
-		);
-	return text;
-}
+		.filter((entry) => entry.isFile())
+		.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
 
 /** One addon for the platform, and none for others. */
 async function checkSelection(workspace) {
@@ -218,9 +184,7 @@ export const checks = [
 	{ name: "documented settings", check: checkDocumentation },
 	{ name: "file tracing", check: checkTracing },
 	{ name: "no network in a cell", check: checkIsolation },
-	{ name: "lifecycle scripts", check: checkScripts },
 	{ name: "platform selection", check: checkSelection },
-	{ name: "size", check: checkSize },
 	{ name: "command line, not installed", check: checkExecution },
 	{ name: "quiet at run time", check: checkQuiet },
 	{ name: "SDK without transformers.js", check: checkReplacement },

@@ -13,7 +13,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { must, tail } from "../lib/process.mjs";
 import { root as repository } from "../lib/run.mjs";
-import { ROUTES } from "./fixtures.mjs";
+import { ROUTES, TRACES } from "./fixtures.mjs";
 import { bundleForms, judge } from "./forms.mjs";
 import { npmInstaller } from "./installers.mjs";
 import { bun, entryOf, here, node, tool, toolNode } from "./tools.mjs";
@@ -223,7 +223,7 @@ async function move(workspace, { name, output, trace, isMinimal }, project) {
 		mkdirSync(dirname(to), { recursive: true });
 		await link(join(project, path), to);
 	}
-	cpSync(join(here, "fixtures/traces.json"), join(folder, "traces.json"));
+	writeFileSync(join(folder, "traces.json"), TRACES);
 	if (isMinimal) await addSystem(folder, project);
 	return folder;
 }

@@ -2,15 +2,7 @@
  * Failed installs. Without the addon, loading throws an error whose advice must help when followed; without the
  * model, scoring continues with novelty 0.5 and the reason; without the library, with the native backend.
  */
-import {
-	cpSync,
-	existsSync,
-	readFileSync,
-	renameSync,
-	rmSync,
-	truncateSync,
-	writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { must, tail } from "../lib/process.mjs";
 import { judge } from "./forms.mjs";
@@ -31,23 +23,10 @@ async function run(workspace, project, runtime, file) {
 }
 
 /**
- * Node 20 throws an error of a CommonJS module a second time, after it was caught from the `import()` of an ES
- * module that imports it. {@link checkThrownTwice} shows it without the package.
+ * A defect of Node 20: it throws an error of a CommonJS module a second time, after it was caught from the `import()` of
+ * an ES module that imports it.
  */
 const THROWS_TWICE = "Node 20";
-
-async function checkThrownTwice(workspace) {
-	const project = await workspace.project(npmInstaller);
-	const twice = [];
-	for (const runtime of NODE_MODULES) {
-		const ended = await run(workspace, project, runtime, "catching.mjs");
-		if (ended.stdout !== "caught: on purpose\n") throw new Error(ended.problem);
-		if (ended.problem) twice.push(runtime.name);
-	}
-	if (twice.join() !== THROWS_TWICE)
-		throw new Error(`it now happens on: ${twice.join(", ") || "none"}`);
-	return `a defect of ${twice} alone: what import() throws is thrown again after it was caught`;
-}
 
 /** Returns the report of explain.mjs on loading and scoring in a project. */
 async function explain(workspace, project, runtime) {
@@ -130,38 +109,20 @@ const missing = [
 
 const LIBRARY = "libknowledgepulse_onnxruntime.so";
 
-function flipByte(file) {
-	const bytes = readFileSync(file);
-	bytes[bytes.length >> 1] ^= 1;
-	writeFileSync(file, bytes);
-}
-
-const halve = (file) => truncateSync(file, readFileSync(file).length >> 1);
-const remove = (file) => rmSync(file, { recursive: true });
-const overwrite = (file) => writeFileSync(file, "something else\n");
-
-/** Damages of files of the platform package. */
-const damages = [
-	["library missing", LIBRARY, remove],
-	["library cut in half", LIBRARY, halve],
-	["library overwritten", LIBRARY, overwrite],
-	["model folder missing", "model", remove],
-	["manifest missing", "model/manifest.json", remove],
-	["manifest overwritten", "model/manifest.json", overwrite],
-	["weights missing", "model/model.bin", remove],
-	["weights cut in half", "model/model.bin", halve],
-	["one bit of the weights changed", "model/model.bin", flipByte],
-	["graph cut in half", "model/exact.onnx", halve],
-	["tokenizer overwritten", "model/vocabulary.bin", overwrite],
+/** Parts of the platform package that are removed; all kinds of damage are tested in __test__/embedder. */
+const parts = [
+	["library missing", LIBRARY],
+	["model folder missing", "model"],
+	["weights missing", "model/model.bin"],
 ];
 
-async function scoreDamaged(workspace, name, file, damage) {
+async function scoreWithout(workspace, name, file) {
 	const whole = await workspace.project(npmInstaller);
 	const id = name.replaceAll(" ", "-");
 	const project = { id, folder: workspace.emptyProject(id) };
 	const modules = join(project.folder, "node_modules");
 	cpSync(join(whole.folder, "node_modules"), modules, { recursive: true });
-	damage(join(platformFolder(project), file));
+	rmSync(join(platformFolder(project), file), { recursive: true });
 	const reported = await explain(workspace, project, oldestNode);
 	rmSync(modules, { recursive: true });
 	const { code, message, dimensions, novelty, state, backend, reason, stderr } = reported;
@@ -213,14 +174,13 @@ export const failures = [
 		name: forbidden.name,
 		check: (workspace) => explainForbidden(workspace, forbidden),
 	})),
-	{ name: "error caught from import()", check: checkThrownTwice },
 	...missing.map(({ name, breakIt }) => ({
 		name,
 		check: (workspace) => failAndRepair(workspace, name.replaceAll(/[ =-]+/g, "-"), breakIt),
 	})),
-	...damages.map(([name, file, damage]) => ({
+	...parts.map(([name, file]) => ({
 		name,
 		check: async (workspace) =>
-			`${file === LIBRARY ? "the native backend" : "novelty 0.5"}, and the reason: ${await scoreDamaged(workspace, name, file, damage)}`,
+			`${file === LIBRARY ? "the native backend" : "novelty 0.5"}, and the reason: ${await scoreWithout(workspace, name, file)}`,
 	})),
 ];

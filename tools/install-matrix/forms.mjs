@@ -1,21 +1,15 @@
 /**
  * The ways in which a program may use the package. A form is a fixture that is run, after a `build`
  * if it has one, by each of `on` (every runtime by default), and prints `lines` results, or the report
- * of a test runner with `tests` tests. `scores` and `tolerance` replace the addon's; `again` is what the
- * novelty of a trace that is scored again is from. `tool` and `setting` are for deployments.mjs.
+ * of a test runner with `tests` tests. `again` is what the novelty of a trace that is scored again is from. `tool` and `setting` are for deployments.mjs.
  *
  * `limits` names the runtimes on which it cannot work, with the reason and the message that it fails
  * with; the failure is checked. `standalone` is a file that runs without a runtime, `elsewhere` starts
  * it outside of the project. `read` makes a result of the output of a program that prints something else.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { EXPECTED } from "./fixtures.mjs";
 import { bun, entryOf, here, tool, toolNode } from "./tools.mjs";
-
-/** The recorded scores of fixtures/traces.json; record.mjs says where they are from. */
-const expected = JSON.parse(
-	readFileSync(new URL("fixtures/expected.json", import.meta.url), "utf8"),
-);
 
 /** The result in the rows of `kp-score score`. */
 function readRows(stdout) {
@@ -118,15 +112,10 @@ export const moduleForms = [
 	{ name: "evaluateValues with a signal", file: "batch.mjs" },
 ];
 
-/** Tolerance between scores over this package's embeddings and over transformers.js. */
-const SDK_TOLERANCE = 1e-4;
-
 /** Programs that use the SDK, which uses this package in place of transformers.js. */
 export const sdkForms = ["mjs", "cjs"].map((extension) => ({
 	name: extension === "mjs" ? "ES module" : "CommonJS",
 	file: `sdk.${extension}`,
-	scores: expected.transformers,
-	tolerance: SDK_TOLERANCE,
 	on: ["Node 20", "Bun", "Deno"],
 }));
 
@@ -188,7 +177,7 @@ export const bundleForms = [
 
 /** Returns what is wrong with the output of a form's program, or null. */
 export function judge(stdout, form = {}) {
-	const { lines, scores, tolerance, read, again } = { lines: 1, ...expected, ...form };
+	const { lines, scores, tolerance, read, again } = { lines: 1, ...EXPECTED, ...form };
 	let results;
 	try {
 		results = (read?.(stdout) ?? stdout).trim().split("\n");

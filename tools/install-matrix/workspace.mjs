@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { execute, inTurn, must } from "../lib/process.mjs";
 import { root } from "../lib/run.mjs";
-import { FIXTURES } from "./fixtures.mjs";
+import { FIXTURES, TRACES } from "./fixtures.mjs";
 import { npmInstaller } from "./installers.mjs";
 import { manifestOf, publish, startRegistry, tarballs } from "./registry.mjs";
 import { buildSdk } from "./sdk.mjs";
@@ -180,7 +180,7 @@ export class Workspace {
 	elsewhere() {
 		const folder = join(this.folder, "elsewhere");
 		mkdirSync(folder, { recursive: true });
-		cpSync(join(here, "fixtures/traces.json"), join(folder, "traces.json"));
+		writeFileSync(join(folder, "traces.json"), TRACES);
 		return folder;
 	}
 

@@ -8,7 +8,7 @@ import { ALWAYS } from "./pack.mjs";
 import { PLATFORMS } from "./platforms.mjs";
 
 /** Of the main package, in bytes. */
-export const MAIN_LIMIT = 175_000;
+const MAIN_LIMIT = 175_000;
 /** The total size of an installation. */
 export const INSTALLED_LIMIT = 80_000_000;
 /** ONNX Runtime alone is 31 MB there. */

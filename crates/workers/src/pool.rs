@@ -28,8 +28,8 @@ pub static LONG: Lane = Lane::new("kp-long", || 1);
 
 /// Threads for one kind of work.
 ///
-/// Not a work-stealing pool: there, a waiting thread runs another job, which may wait for the job below it on
-/// the stack.
+/// Not a work-stealing pool, in which a thread that waits runs another job meanwhile: that job could wait for the one that it
+/// interrupted, which would be a deadlock.
 pub struct Lane {
     name: &'static str,
     count: fn() -> usize,

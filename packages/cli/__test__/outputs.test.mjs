@@ -1,14 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-	chmodSync,
-	lstatSync,
-	mkdirSync,
-	readdirSync,
-	readFileSync,
-	statSync,
-	symlinkSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -40,14 +32,6 @@ test("kp-score does not follow links beside its output file", async () => {
 	assert.equal(parsed(readFileSync(join(folder, "out.jsonl"), "utf8")).length, 3);
 });
 
-test("kp-score writes the target of a link", async () => {
-	const target = file("linked.txt", "old");
-	symlinkSync("linked.txt", join(folder, "link.jsonl"));
-	await assertEnds(0, ["import", "runs.jsonl", "-o", "link.jsonl"]);
-	assert.equal(parsed(readFileSync(target, "utf8")).length, 3);
-	assert.ok(lstatSync(join(folder, "link.jsonl")).isSymbolicLink());
-});
-
 test("kp-score refuses two outputs with one name, links included", async () => {
 	file("same", "precious");
 	symlinkSync("same", join(folder, "other"));
@@ -67,13 +51,6 @@ test("kp-score writes to a file that is mounted, and so cannot be replaced", asy
 	t.after(() => spawnSync("umount", [mounted]));
 	await assertEnds(0, ["import", "runs.jsonl", "-o", "mounted"]);
 	assert.equal(parsed(readFileSync(source, "utf8")).length, 3);
-});
-
-test("kp-score keeps the permissions of the files that it writes", async (t) => {
-	if (process.platform === "win32") return t.skip("no permissions");
-	chmodSync(file("private.jsonl", "old"), 0o600);
-	await assertEnds(0, ["import", "runs.jsonl", "-o", "private.jsonl"]);
-	assert.equal(statSync(join(folder, "private.jsonl")).mode & 0o777, 0o600);
 });
 
 test("kp-score leaves nothing beside the files that it writes", async () => {

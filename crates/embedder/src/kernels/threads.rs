@@ -100,14 +100,14 @@ pub fn for_each(count: usize, run: impl Fn(usize) + Sync) -> bool {
 struct Tasks<'a> {
     run: &'a (dyn Fn(usize) + Sync),
     count: usize,
-    /// The number of tasks that have been taken of the part of each thread.
+    /// For each thread, how many tasks of its share have been taken.
     taken: [AtomicUsize; MAX_THREADS],
     has_panicked: AtomicBool,
 }
 
 impl Tasks<'_> {
-    /// Runs tasks until all are taken: first those of the part of the thread `thread` of `threads`, in order, because tasks in a
-    /// row share caches, then those of other threads.
+    /// Runs tasks until all are taken. The thread begins with its own share, in order, because neighbouring tasks use the
+    /// same cache lines, and then takes tasks of the other threads.
     fn run(&self, thread: usize, threads: usize) {
         for part in (thread..threads).chain(0..thread) {
             let [start, end] = [part, part + 1].map(|part| part * self.count / threads);

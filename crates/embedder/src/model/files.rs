@@ -102,7 +102,7 @@ impl BuiltInFiles {
         self.entry(name)?.verify(&self.path(name))
     }
 
-    /// As [`BuiltInFiles::verify`], without reading the file.
+    /// Checks only the length of a file.
     pub(crate) fn verify_length(&self, name: &str) -> Result<()> {
         let path = self.path(name);
         self.entry(name)?.check_length(&path, regular_file(&path)?.len())

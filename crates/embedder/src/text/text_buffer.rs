@@ -21,8 +21,8 @@ const MAX_BYTES: usize = 2 << 20;
 ///   follows ASCII white space or punctuation begins a word, unless it is the one such letter of a special token,
 ///   and a Chinese character is a word. Each of these yields at least one token of its own, `[UNK]` if no other.
 ///
-/// The window and whether it is cut depend on the first [`MAX_TOKENS`] tokens: one place is taken by `[CLS]`, and
-/// one token more than there is room for shows that the text is cut.
+/// The first [`MAX_TOKENS`] tokens of a text determine its window and whether that is cut: `[CLS]` takes one of the
+/// [`MAX_TOKENS`] places of the window, so the last of these tokens no longer fits.
 ///
 /// A text with fewer such words, as in other scripts, is kept up to 2 MB, and so is the text for a custom model,
 /// whose tokenizer is not known yet.

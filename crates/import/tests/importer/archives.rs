@@ -110,6 +110,15 @@ fn archives_that_are_cut_or_damaged_are_unreadable_after_what_could_be_read() {
 }
 
 #[test]
+fn input_that_is_too_short_for_an_archive_is_an_error() {
+    for bytes in [&b"\x1f"[..], b"\x1f\x8b", b"\x28\xb5\x2f", b"\x28\xb5\x2f\xfd", b""] {
+        let (code, ..) = error(&import(bytes, 1));
+        let is_archive = bytes == b"\x1f\x8b" || bytes.len() == 4;
+        assert_eq!(code == Code::Unreadable, is_archive, "{bytes:x?}");
+    }
+}
+
+#[test]
 fn archives_of_empty_members_end_soon() {
     for (member, count) in [(zstandard(b""), 200_000), (gzip(b""), 20_000)] {
         let archive = member.repeat(count);

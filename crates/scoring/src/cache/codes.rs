@@ -65,8 +65,8 @@ const SHARE: usize = 256;
 /// More than float64 rounds off, and more than underflows.
 const SLACK: f64 = 1e-12;
 
-/// Returns zeros, or `None` if there is not enough memory. Uses large pages where available: address translation of
-/// small ones takes as long as reading them, and their allocation several times as long as writing.
+/// Allocates zeros; returns `None` if there is not enough memory. Uses large pages where the system has them, because with
+/// small ones a search spends as long on address translation as on reading.
 fn mapped(bytes: usize) -> Option<MmapMut> {
     let map = MmapMut::map_anon(bytes).ok()?;
     #[cfg(target_os = "linux")]
@@ -198,7 +198,7 @@ fn length(square: f64) -> f64 {
     square.sqrt() * (1.0 + 1.0 / f64::from(1 << 20))
 }
 
-/// Writes the codes of a row. Returns the step, and the errors without `l` and with it.
+/// Writes the codes of a row. Returns the step size, and the errors of the upper plane alone and of both planes.
 struct Encode<'a> {
     row: &'a [f32],
     planes: [&'a mut [u8]; 2],

@@ -54,8 +54,8 @@ pub struct VectorCache {
     options: CacheOptions,
     /// Numbers in a row.
     row: usize,
-    /// `slots` rows; vector `i` is in slot `(start + i) % slots`. In pages of the usual size: to get large ones from
-    /// the system can take longer than everything else, and only small rings are read as a whole.
+    /// `slots` rows; vector `i` is in slot `(start + i) % slots`. Has pages of the usual size: large ones can take long to
+    /// allocate, and only small rings are read as a whole.
     rows: Option<MmapMut>,
     slots: usize,
     /// The same rows as codes, if there are more than [`FLAT_SLOTS`] and enough memory.

@@ -58,7 +58,7 @@ impl Statistics {
     pub fn percentile(&self, share: f64) -> Option<Duration> {
         let mut sorted: Vec<_> = self.latencies.iter().copied().collect();
         sorted.sort_unstable();
-        // The nearest rank: of 100, the 99th for 0.99.
+        // Nearest-rank method: 0.99 of 100 values is the 99th.
         let rank = (share * sorted.len() as f64).ceil() as usize;
         sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
     }

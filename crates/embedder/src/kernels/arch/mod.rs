@@ -39,8 +39,8 @@ pub trait Registers: Copy + Send + Sync {
     /// Runs `work` in a separate function that is compiled for these registers.
     fn call<W: Work>(self, work: W);
 
-    /// Converts bytes of a row, which stand for numbers within ±127, to bytes of a column. Returns what the sum of
-    /// [`Registers::dot`] of this column with any row lacks.
+    /// Converts a row of bytes (numbers within ±127) to the layout of a column. Returns the constant by which
+    /// [`Registers::dot`] of this column is too small, with any row.
     #[inline(always)]
     fn column(bytes: &mut [u8]) -> i32 {
         let mut lacking = 0;
@@ -56,8 +56,8 @@ pub trait Registers: Copy + Send + Sync {
         lacking
     }
 
-    /// Adds to each lane of `sums` the products of the four bytes of `row` and `columns`, except what [`Registers::column`]
-    /// returns.
+    /// Adds the products of four bytes of `row` and of `columns` to each lane of `sums`. The caller adds the constant that
+    /// [`Registers::column`] returned.
     fn dot(
         self,
         sums: Integers<Self>,

@@ -173,9 +173,9 @@ impl<const VNNI: bool> Registers for Avx2<VNNI> {
     }
 }
 
-/// Adds the products of bytes, of which those of columns are signs and magnitudes: `maddubs` takes one factor without a sign,
-/// and with more than 7 bits in it the 16-bit sums would saturate. Where a column is negative, the row is complemented; that
-/// is less by 1 than to negate it.
+/// Adds products of bytes. `maddubs` needs an unsigned factor, of at most 7 bits, or its 16-bit sums would saturate; so
+/// columns are stored as a sign and a magnitude. Where the sign is negative, the bits of the row are complemented, which
+/// gives its negative minus 1; the constant of the column corrects that.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn dot_of_magnitudes(sums: __m256i, row: __m256i, columns: __m256i) -> __m256i {

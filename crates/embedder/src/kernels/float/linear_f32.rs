@@ -19,9 +19,9 @@ pub const PANEL: usize = 16;
 /// The columns of a task: the width of a full tile of the widest registers.
 const STRIP: usize = 3 * PANEL;
 
-/// The weights of a linear layer, with `scale` and `bias` \[columns\], in the memory of ONNX Runtime or their own.
+/// The weights of a linear layer; `scale` and `bias` have a number for each column. Borrowed from ONNX Runtime, or owned.
 pub struct LinearWeights<'a> {
-    /// \[columns / 16, depth, 16\]: panels of 16 columns. A weight is this times `scale`.
+    /// Panels of 16 columns, \[columns / 16, depth, 16\]. A weight is this integer times the `scale` of its column.
     pub values: Cow<'a, [i16]>,
     pub scale: Cow<'a, [f32]>,
     pub bias: Cow<'a, [f32]>,

@@ -24,14 +24,14 @@ use crate::{
 /// The queries that are processed together: their scores stay in the first-level cache.
 const QUERIES: usize = 8;
 
-/// The factor of weights: the greatest that gives at most 255 with every number of the pattern.
+/// Weights in [0, 1] are multiplied by this before rounding: the largest factor with which no weight exceeds 255 after dither.
 const LARGEST_WEIGHT: f32 = 254.9;
 
 /// The logarithm of the scale of the values after the last token: their weights are 0.
 const NO_VALUE: f32 = -1e4;
 
-/// Dither: added to weights before rounding, so that many small weights of a query do not all become 0. Evenly
-/// distributed numbers within ±½ by key; each query and head starts at another one.
+/// Dither, added to weights before rounding, so that many small weights of a query do not all become 0: numbers within ±½,
+/// evenly distributed over the keys. Each query and head starts at a different number.
 static PATTERN: LazyLock<Aligned<f32>> = LazyLock::new(|| {
     let mut pattern = Aligned::zeros(MAX_TOKENS + STARTS * PANEL);
     for (at, number) in pattern.iter_mut().enumerate() {

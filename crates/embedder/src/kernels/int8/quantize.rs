@@ -11,7 +11,7 @@ use crate::kernels::{
 /// The largest quantized integer.
 pub const LARGEST: f32 = 127.0;
 
-/// 2⁻¹⁰⁰, the least maximum of a row: `LARGEST` divided by a much smaller one overflows.
+/// 2⁻¹⁰⁰, the lower limit for the maximum of a row, so that `LARGEST / maximum` does not overflow.
 const LEAST: f32 = 7.888_609e-31;
 
 /// The numbers that are rotated in registers.
@@ -76,8 +76,8 @@ fn normalize<R: Registers>(registers: R, x: &mut [f32], Norm { gamma, beta }: &N
     }
 }
 
-/// Partial results of a reduction, in as many lanes for registers of every width. So all registers reduce in the
-/// same order, and consecutive operations do not depend on each other.
+/// Partial results of a reduction. The number of lanes is the same for registers of every width, so all of them reduce in the
+/// same order. There are enough lanes that consecutive operations do not depend on each other.
 #[repr(align(64))]
 pub struct Lanes(pub [f32; LANES]);
 
