@@ -12,9 +12,9 @@ const {
 	check,
 	fileOf,
 	invalidOption,
+	isString,
 	kinds,
 	oneOf,
-	own,
 	scorerOptions,
 } = require("./options.js");
 const { ignore, onAbort, until } = require("./signals.js");
@@ -29,55 +29,22 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 const scored = channel("knowledgepulse.scoring.score");
 
 const { flag, positive, remembered, share, signal, similarity } = kinds;
-const { CallKind } = native;
 
 const parse = (json) => JSON.parse(json);
 
-function readId(id) {
-	check(typeof id === "string", "id", "a string", id);
-	return { head: id };
-}
+/** Returns the text of a trace, or a text, for the addon. */
+const textOf = (subject) =>
+	typeof subject === "string" ? piecesOf(subject) : readTrace(subject).text;
 
-const readText = (subject) =>
-	typeof subject === "string" ? { text: piecesOf(subject) } : readTrace(subject);
+const foundIn = (json) =>
+	parse(json).map((found) => ({ ...found, addedAt: new Date(found.addedAt) }));
 
-/** The kinds of calls that decide on traces whose bounds do not, by `remember`. */
-const DECIDING = new Map()
-	.set("accepted", CallKind.Decide)
-	.set("all", CallKind.Explain)
-	.set(false, CallKind.PeekReport)
-	.set("again", CallKind.AgainReport);
-
+// The options of calls.
 const SIGNAL = { signal };
 const known = oneOf("score", "again");
 const SCORE = { known, remember: flag, signal };
 const DECIDE = { exact: flag, known, remember: remembered, signal, threshold: share };
-
-// The operations of the methods. `peek` is the kind of a call with `remember: false`, `again` that with a known trace.
-const EVALUATE = {
-	kind: CallKind.Evaluate,
-	peek: CallKind.Peek,
-	again: CallKind.Again,
-	known: SCORE,
-};
-const EXPLAIN = {
-	kind: CallKind.Explain,
-	peek: CallKind.PeekReport,
-	again: CallKind.AgainReport,
-	known: SCORE,
-	map: parse,
-};
-const SIMILAR = {
-	kind: CallKind.Similar,
-	known: { atLeast: similarity, k: positive, signal },
-	read: (subject, { atLeast, k }) => ({ ...readText(subject), given: { atLeast, k } }),
-	map: (json) => parse(json).map((found) => ({ ...found, addedAt: new Date(found.addedAt) })),
-};
-const REMEMBER = { kind: CallKind.Remember };
-const FORGET = { kind: CallKind.Forget, read: readId };
-const CLEAR = { kind: CallKind.Clear, read: () => ({}), map: ignore };
-const EMBED = { kind: CallKind.Embed, read: readText };
-const WARM_UP = { kind: CallKind.WarmUp, read: () => ({}), map: (_, scorer) => scorer.status() };
+const SIMILAR = { atLeast: similarity, k: positive, signal };
 
 module.exports = class Scorer {
 	#native;
@@ -100,11 +67,11 @@ module.exports = class Scorer {
 	}
 
 	evaluateValue(trace, options) {
-		return this.#call(EVALUATE, trace, options);
+		return this.#score(trace, options, false);
 	}
 
 	explainValue(trace, options) {
-		return this.#call(EXPLAIN, trace, options);
+		return this.#score(trace, options, true);
 	}
 
 	async evaluateValues(traces, options) {
@@ -122,31 +89,52 @@ module.exports = class Scorer {
 		return evaluateLogs(this.#native, this.#link, sources, options);
 	}
 
+	#score(trace, options, reports) {
+		let isAdded;
+		const submit = (handle, { known, remember = true }) => {
+			const { head, text, confidence } = readTrace(trace);
+			const isAgain = known === "again" && this.#native.knows(head, confidence);
+			isAdded = remember && !isAgain;
+			return this.#native.score(head, text, confidence, handle, isAdded, isAgain, reports);
+		};
+		return this.#call(submit, options, SCORE, (outcome) => {
+			const report = reports ? parse(outcome) : undefined;
+			if (isAdded) this.#publish(trace, report?.score ?? outcome, report);
+			return report ?? outcome;
+		});
+	}
+
+	/** Publishes the score of a trace that was added to the cache. */
+	#publish(trace, score, report) {
+		if (scored.hasSubscribers) scored.publish({ scorer: this, trace, score, report });
+	}
+
 	async decide(trace, options) {
-		const { exact = false, known, ...given } = callOptions(options, DECIDE);
-		const input = readTrace(trace);
-		const { head, confidence } = input;
+		const given = callOptions(options, DECIDE);
+		const { exact = false, known, remember = "accepted" } = given;
+		const { head, text, confidence } = readTrace(trace);
 		const isAgain = known === "again" && attempt(() => this.#native.knows(head, confidence));
-		const remember = isAgain ? "again" : (given.remember ?? "accepted");
 		const judge = () => this.#native.judge(head, confidence, given.threshold, exact);
 		const { accepted, bounds, threshold } = parse(attempt(judge));
-		const isAdded = (fits) => remember === "all" || (fits && remember === "accepted");
+		const isAdded = (fits) => !isAgain && (remember === "all" || (fits && remember === "accepted"));
+		const score = (handle, adds, reports) =>
+			this.#native.score(head, text, confidence, handle, adds, isAgain, reports);
 		if (accepted !== null) {
 			this.#checkOpen();
-			if (isAdded(accepted)) attempt(() => this.#add(input));
+			// In call order: a score whose result is ignored.
+			if (isAdded(accepted)) this.#add(attempt(() => score(undefined, true, false)));
 			return { accepted, score: null, bounds, novelty: null };
 		}
-		const read = () => ({ ...input, given: { threshold } });
-		const operation = { kind: DECIDING.get(remember), read, map: parse };
-		const report = await this.#call(operation, undefined, { signal: given.signal });
+		const adds = remember === "accepted" && !isAgain ? threshold : isAdded(true);
+		const submit = (handle) => score(handle, adds, true);
+		const report = await this.#call(submit, { signal: given.signal }, SIGNAL, parse);
 		const isAccepted = report.score >= threshold;
-		if (isAdded(isAccepted)) scored.publish({ scorer: this, trace, score: report.score, report });
+		if (isAdded(isAccepted)) this.#publish(trace, report.score, report);
 		return { accepted: isAccepted, score: report.score, bounds, novelty: report.novelty };
 	}
 
-	/** Adds a trace in call order: a score whose result is ignored. */
-	#add({ head, text, confidence }) {
-		const added = this.#native.call(CallKind.Evaluate, head, text, confidence);
+	/** Keeps the scorer open until a trace is added. */
+	#add(added) {
 		this.#link?.carry(added);
 		this.#adding += 1;
 		this.#added = added.catch(ignore).then(() => {
@@ -156,23 +144,32 @@ module.exports = class Scorer {
 	}
 
 	similar(traceOrText, options) {
-		return this.#call(SIMILAR, traceOrText, options);
+		const submit = (handle, { atLeast, k }) =>
+			this.#native.similar(textOf(traceOrText), handle, k, atLeast);
+		return this.#call(submit, options, SIMILAR, foundIn);
 	}
 
 	remember(trace, options) {
-		return this.#call(REMEMBER, trace, options);
+		const submit = (handle) => {
+			const { head, text, confidence } = readTrace(trace);
+			return this.#native.remember(head, text, confidence, handle);
+		};
+		return this.#call(submit, options);
 	}
 
 	forget(id) {
-		return this.#call(FORGET, id);
+		return this.#call((handle) => {
+			check(isString(id), "id", "a string", id);
+			return this.#native.forget(id, handle);
+		});
 	}
 
 	clear() {
-		return this.#call(CLEAR);
+		return this.#call((handle) => this.#native.clear(handle), undefined, SIGNAL, ignore);
 	}
 
 	embed(traceOrText, options) {
-		return this.#call(EMBED, traceOrText, options);
+		return this.#call((handle) => this.#native.embed(textOf(traceOrText), handle), options);
 	}
 
 	async snapshot(options) {
@@ -235,7 +232,8 @@ module.exports = class Scorer {
 	}
 
 	warmup(options) {
-		return this.#call(WARM_UP, undefined, options);
+		const submit = (handle) => this.#native.warmUp(handle);
+		return this.#call(submit, options, SIGNAL, () => this.status());
 	}
 
 	/** Traces that `decide` has accepted are added before the scorer is closed. */
@@ -265,23 +263,20 @@ module.exports = class Scorer {
 		return this.#cache;
 	}
 
-	/** Makes a call, and resolves to `map` of its outcome. All calls take as many microtasks, so they resolve in order. */
-	async #call(operation, subject, options) {
-		const { kind, peek, again, known = SIGNAL, read = readTrace, map } = own(operation);
-		const all = callOptions(options, known);
-		const { remember, signal } = all;
+	/**
+	 * Makes a call, and resolves to `resultOf` its outcome. `submit` passes it to the addon, with its `known` options. All
+	 * calls take as many microtasks, so they resolve in order.
+	 */
+	async #call(submit, options, known = SIGNAL, resultOf = (outcome) => outcome) {
+		const given = callOptions(options, known);
+		const { signal } = given;
 		this.#checkOpen();
 		const isLimited = signal !== undefined || this.#budgetMs !== undefined;
 		const handle = isLimited ? new native.CallHandle() : undefined;
-		let isPeek = false;
 		let release;
 		let timer;
 		try {
-			const { head = "", text, confidence = 0, given } = own(read(subject, all));
-			const isAgain = all.known === "again" && this.#native.knows(head, confidence);
-			isPeek = isAgain || remember === false;
-			const made = isAgain ? again : isPeek ? peek : kind;
-			const promise = this.#native.call(made, head, text, confidence, handle, given);
+			const promise = submit(handle, given);
 			this.#link?.carry(promise);
 			if (signal) release = onAbort(signal, () => handle.abort());
 			// Only the call keeps the process alive, not the timer of its budget.
@@ -289,14 +284,7 @@ module.exports = class Scorer {
 				const ms = Math.min(this.#budgetMs, LONGEST_TIMER);
 				timer = setTimeout(() => handle.endBudget(), ms).unref();
 			}
-			const outcome = await promise;
-			const result = map ? map(outcome, this) : outcome;
-			// Scores of traces that were added to the cache.
-			if (scored.hasSubscribers && peek !== undefined && !isPeek) {
-				const report = map && result;
-				scored.publish({ scorer: this, trace: subject, score: report?.score ?? result, report });
-			}
-			return result;
+			return resultOf(await promise);
 		} catch (thrown) {
 			if (native.Failure.is(thrown) && thrown.code === "ABORTED") throw signal.reason;
 			return fail(thrown);

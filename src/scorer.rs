@@ -16,7 +16,7 @@ use knowledgepulse_workers::{CancelToken, WORKERS, fault};
 use napi::{
     Env, Result,
     bindgen_prelude::{
-        Buffer, BufferSlice, Either4, Float32Array, JavaScriptClassExt, Object, Unknown,
+        Buffer, BufferSlice, Either, Either4, Float32Array, JavaScriptClassExt, Object, Unknown,
         Utf16String,
     },
 };
@@ -34,28 +34,7 @@ use crate::{
     vector_cache::VectorCache as LiveCache,
 };
 
-/// The kind of a call. `Evaluate`, `Peek`, `Again`, `Forget` and `Clear` resolve to a number, `Explain`, `PeekReport`,
-/// `AgainReport` and `Decide` to a report as JSON, `Similar` to a list as JSON, `Embed` to a vector.
-#[napi]
-#[derive(Clone, Copy)]
-pub enum CallKind {
-    Evaluate,
-    Explain,
-    Peek,
-    PeekReport,
-    /// A peek that is compared only with what was added before its id.
-    Again,
-    AgainReport,
-    Decide,
-    Similar,
-    Remember,
-    Forget,
-    Clear,
-    Embed,
-    WarmUp,
-}
-
-/// The default number of results of `Similar`.
+/// The default number of results of `similar`.
 const K: NonZeroUsize = NonZeroUsize::new(10).expect("not 0");
 
 /// A copy of the bytes of a snapshot, because JavaScript may change the original at any time.
@@ -117,51 +96,95 @@ impl Scorer {
         Self::instance_of(env, &value)
     }
 
-    /// Submits a call. `head`, `text` and `confidence` are those of a trace, from `lib/trace.js`; for `Forget`,
-    /// `head` is the id. `given` has the options of `Decide` and `Similar`. `handle` can then end the call. Throws for
-    /// wrong arguments; later failures reject the promise.
+    /// Resolves to the score of a trace, or with `reports` to its report as JSON. `remember` is whether it is added to the
+    /// memory, or the least score for that; with `again` it is compared only with what was added before its id.
+    ///
+    /// Here and below, `head`, `text` and `confidence` are those of a trace, from `lib/trace.js`, and `handle` can end the
+    /// call. Wrong arguments throw; later failures reject the promise.
     #[napi(catch_unwind)]
-    pub fn call<'env>(
+    pub fn score<'a>(
         &self,
-        env: &'env Env,
-        kind: CallKind,
+        env: &'a Env,
         head: Utf16String,
-        text: Unknown<'env>,
+        text: Unknown<'a>,
         confidence: f64,
         handle: Option<&mut Handle>,
-        given: Object<'env>,
-    ) -> Result<Unknown<'env>> {
-        let read =
-            AssertUnwindSafe(|| self.read_call(env, kind, (&head, confidence), &text, &given));
-        let panicked = |_| Err(thrown(env, Error::internal("reading the call panicked")));
-        let (work, embedder) = catch_unwind(read).unwrap_or_else(panicked)?;
-        let available = embedder.available();
-        let (promise, mut deferred) = Outbox::promise(env, true)?;
-        let answer = move |env: &Env, outcome| {
-            if let Some(warning) = Warning::of(&embedder, &outcome) {
-                warning.emit(env);
-            }
-            Ok(match (kind, outcome) {
-                (
-                    CallKind::Explain
-                    | CallKind::PeekReport
-                    | CallKind::AgainReport
-                    | CallKind::Decide,
-                    Outcome::Scored(report),
-                ) => Either4::A(to_json(&report)?),
-                (_, Outcome::Found(found)) => Either4::A(to_json(&found)?),
-                (_, Outcome::Scored(report)) => Either4::B(report.score.value),
-                (_, Outcome::Removed(count)) => Either4::B(count as f64),
-                (_, Outcome::Embedded(vector)) => Either4::C(Float32Array::new(vector.into_vec())),
-                (_, Outcome::Remembered | Outcome::WarmedUp(_)) => Either4::D(()),
+        remember: Either<bool, f64>,
+        again: bool,
+        reports: bool,
+    ) -> Result<Unknown<'a>> {
+        self.submit(env, handle, reports, |embedder| {
+            let input = read_input(env, embedder, (&head, confidence), &text)?;
+            let input = Input { before_own: again, ..input };
+            Ok(match remember {
+                Either::A(true) => Work::Score(input),
+                Either::A(false) => Work::Peek(input),
+                Either::B(least) => Work::Decide(input, least),
             })
-        };
-        let reply = Box::new(move |result| deferred.settle(result, answer));
-        let call = self.engine.submit(work, available, reply);
-        if let Some(handle) = handle {
-            handle.call = call;
-        }
-        Ok(promise)
+        })
+    }
+
+    #[napi(catch_unwind)]
+    pub fn remember<'a>(
+        &self,
+        env: &'a Env,
+        head: Utf16String,
+        text: Unknown<'a>,
+        confidence: f64,
+        handle: Option<&mut Handle>,
+    ) -> Result<Unknown<'a>> {
+        self.submit(env, handle, false, |embedder| {
+            read_input(env, embedder, (&head, confidence), &text).map(Work::Remember)
+        })
+    }
+
+    /// Resolves to the most similar traces in the memory, as JSON.
+    #[napi(catch_unwind)]
+    pub fn similar<'a>(
+        &self,
+        env: &'a Env,
+        text: Unknown<'a>,
+        handle: Option<&mut Handle>,
+        k: Option<u32>,
+        at_least: Option<f64>,
+    ) -> Result<Unknown<'a>> {
+        self.submit(env, handle, false, |embedder| {
+            let k = k.and_then(|k| NonZeroUsize::new(k as usize)).unwrap_or(K);
+            let text = read_text(embedder, &text)?;
+            Ok(Work::Similar(Query { text, k, at_least: at_least.unwrap_or(-1.0) }))
+        })
+    }
+
+    /// Resolves to the number of removed traces.
+    #[napi(catch_unwind)]
+    pub fn forget<'a>(
+        &self,
+        env: &'a Env,
+        id: String,
+        handle: Option<&mut Handle>,
+    ) -> Result<Unknown<'a>> {
+        self.submit(env, handle, false, |_| Ok(Work::Forget(Id::new(id))))
+    }
+
+    /// Resolves to the number of removed traces.
+    #[napi(catch_unwind)]
+    pub fn clear<'a>(&self, env: &'a Env, handle: Option<&mut Handle>) -> Result<Unknown<'a>> {
+        self.submit(env, handle, false, |_| Ok(Work::Clear))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn embed<'a>(
+        &self,
+        env: &'a Env,
+        text: Unknown<'a>,
+        handle: Option<&mut Handle>,
+    ) -> Result<Unknown<'a>> {
+        self.submit(env, handle, false, |embedder| read_text(embedder, &text).map(Work::Embed))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn warm_up<'a>(&self, env: &'a Env, handle: Option<&mut Handle>) -> Result<Unknown<'a>> {
+        self.submit(env, handle, false, |_| Ok(Work::WarmUp))
     }
 
     /// Returns whether the memory has the id of a trace.
@@ -174,7 +197,7 @@ impl Scorer {
     }
 
     /// Decides on a trace by the bounds of its score. Returns as JSON the bounds, the threshold, and whether the
-    /// trace is accepted; `null` if that needs a call of kind `Decide`.
+    /// trace is accepted; `null` if that needs a score.
     #[napi(catch_unwind)]
     pub fn judge(
         &self,
@@ -277,49 +300,61 @@ impl Scorer {
         self.embedder.clone().map_or_else(model::embedder, Ok)
     }
 
-    /// Returns the work of a call, and its embedder.
-    fn read_call(
+    /// Submits a call with the work that `read` returns. Returns its promise.
+    fn submit<'env>(
         &self,
-        env: &Env,
-        kind: CallKind,
-        (head, confidence): (&[u16], f64),
-        words: &Unknown,
-        given: &Object,
-    ) -> Result<(Work, Arc<ModelEmbedder>)> {
-        fault::point("submit");
+        env: &'env Env,
+        handle: Option<&mut Handle>,
+        reports: bool,
+        read: impl FnOnce(&ModelEmbedder) -> Result<Work>,
+    ) -> Result<Unknown<'env>> {
         let embedder = or_throw(env, self.embedder())?;
-        // Without an embedder, nothing reads the text.
-        let text = || match embedder.mode {
-            Mode::Off => Ok(String::new()),
-            Mode::Auto | Mode::Required => text(words, embedder.text_buffer()),
+        let read = || {
+            fault::point("submit");
+            read(&embedder)
         };
-        let input = || {
-            let trace = or_throw(env, trace(head, confidence))?;
-            Ok::<_, napi::Error>(Input { trace, text: text()?, before_own: false })
+        let panicked = |_| Err(thrown(env, Error::internal("reading the call panicked")));
+        let work = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked)?;
+        let available = embedder.available();
+        let (promise, mut deferred) = Outbox::promise(env, true)?;
+        let answer = move |env: &Env, outcome| {
+            if let Some(warning) = Warning::of(&embedder, &outcome) {
+                warning.emit(env);
+            }
+            Ok(match outcome {
+                Outcome::Scored(report) if reports => Either4::A(to_json(&report)?),
+                Outcome::Scored(report) => Either4::B(report.score.value),
+                Outcome::Found(found) => Either4::A(to_json(&found)?),
+                Outcome::Removed(count) => Either4::B(count as f64),
+                Outcome::Embedded(vector) => Either4::C(Float32Array::new(vector.into_vec())),
+                Outcome::Remembered | Outcome::WarmedUp(_) => Either4::D(()),
+            })
         };
-        let work = match kind {
-            CallKind::Evaluate | CallKind::Explain => Work::Score(input()?),
-            CallKind::Peek | CallKind::PeekReport => Work::Peek(input()?),
-            CallKind::Again | CallKind::AgainReport => {
-                Work::Peek(Input { before_own: true, ..input()? })
-            }
-            CallKind::Decide => {
-                let threshold = given.get("threshold")?.unwrap_or(embedder.threshold);
-                Work::Decide(input()?, threshold)
-            }
-            CallKind::Similar => {
-                let k = given.get::<u32>("k")?.and_then(|k| NonZeroUsize::new(k as usize));
-                let at_least = given.get("atLeast")?.unwrap_or(-1.0);
-                Work::Similar(Query { text: text()?, k: k.unwrap_or(K), at_least })
-            }
-            CallKind::Remember => Work::Remember(input()?),
-            CallKind::Embed => Work::Embed(text()?),
-            CallKind::Forget => Work::Forget(Id::new(String::from_utf16_lossy(head))),
-            CallKind::Clear => Work::Clear,
-            CallKind::WarmUp => Work::WarmUp,
-        };
-        Ok((work, embedder))
+        let reply = Box::new(move |result| deferred.settle(result, answer));
+        let call = self.engine.submit(work, available, reply);
+        if let Some(handle) = handle {
+            handle.call = call;
+        }
+        Ok(promise)
     }
+}
+
+/// Reads a text. Without an embedder, nothing reads it.
+fn read_text(embedder: &ModelEmbedder, given: &Unknown) -> Result<String> {
+    match embedder.mode {
+        Mode::Off => Ok(String::new()),
+        Mode::Auto | Mode::Required => text(given, embedder.text_buffer()),
+    }
+}
+
+fn read_input(
+    env: &Env,
+    embedder: &ModelEmbedder,
+    (head, confidence): (&[u16], f64),
+    given: &Unknown,
+) -> Result<Input> {
+    let trace = or_throw(env, trace(head, confidence))?;
+    Ok(Input { trace, text: read_text(embedder, given)?, before_own: false })
 }
 
 /// Ends a call, or a calibration.

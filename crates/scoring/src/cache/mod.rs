@@ -22,7 +22,7 @@ use crate::{
 use best::Best;
 use codes::{Codes, MOST_NUMBERS};
 use similarity::{dot_of, offer_dots};
-pub(crate) use similarity::{norm, normalize_into, row_length};
+pub(crate) use similarity::{is_unit, norm, normalize_into, row_length};
 
 /// The most slots of a ring without codes, where they would gain little.
 const FLAT_SLOTS: usize = 4096;

@@ -17,6 +17,12 @@ pub fn norm(vector: &[f32]) -> f64 {
     vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt()
 }
 
+/// Returns whether a vector has about length 1. Rounding to float32 changes it by far less, damage rarely by less.
+pub fn is_unit(vector: &[f32]) -> bool {
+    // NaN is not.
+    (norm(vector) - 1.0).abs() <= 1e-4
+}
+
 /// Writes `vector`, scaled to length 1, into a row, and zeros after it. A zero vector stays zero,
 /// and so has similarity 0 to everything.
 pub fn normalize_into(row: &mut [f32], vector: &[f32]) {

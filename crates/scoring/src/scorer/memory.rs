@@ -1,6 +1,7 @@
 //! The memory that a scorer compares traces with.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, PoisonError, TryLockError,
         atomic::{AtomicUsize, Ordering},
@@ -13,9 +14,8 @@ use crate::{
     clock::{monotonic_clock, since_1970},
     embed::Embedded,
     error::Result,
-    novelty::Novelty,
     scorer::{
-        answer::{Call, EmbeddedCall, Work},
+        call::{Call, EmbeddedCall, View, Work},
         report::Outcome,
         shared::SharedMemory,
     },
@@ -32,15 +32,21 @@ pub(super) enum Memory {
 }
 
 impl Memory {
-    /// Answers a call in its turn, or passes it to the store.
+    /// Answers a call in its turn, or passes it to the store. If that panics, the call is answered when it is dropped.
     pub fn settle(&self, embedded: EmbeddedCall) {
-        match self {
+        let settle = || match self {
             Self::Own(memory) => {
-                let call = embedded.call.clone();
-                embedded.conclude(|embedded| memory.recall(&call, embedded));
+                // First: an aborted call changes nothing.
+                let Some(owed) = embedded.call.take_owed() else { return };
+                let recalled = match &embedded.embedded {
+                    Ok(vector) => memory.recall(&embedded.call, vector),
+                    Err(_) => Ok(Outcome::Remembered),
+                };
+                embedded.answer(owed, recalled);
             }
             Self::Shared(memory) => memory.enqueue(embedded),
-        }
+        };
+        let _ = catch_unwind(AssertUnwindSafe(settle));
     }
 }
 
@@ -98,47 +104,35 @@ impl OwnMemory {
         vectors.cache.len(monotonic_clock())
     }
 
-    /// Does the work of a call, and adds its trace unless that is declined.
+    /// Compares the vector of a call, scores, and changes the memory.
     fn recall(&self, call: &Call, embedded: &Embedded) -> Result<Outcome> {
         let Embedded { embedding: vector, fingerprint, .. } = embedded;
         let vector_len = vector.len();
         self.with(|Vectors { cache, model }, now| {
-            let is_comparable = model.as_ref().is_none_or(|model| model == fingerprint)
-                && cache.options().vector_len == vector_len;
+            let is_comparable = vector.is_empty()
+                || model.as_ref().is_none_or(|model| model == fingerprint)
+                    && cache.options().vector_len == vector_len;
             let none;
-            let compared = if vector.is_empty() || is_comparable {
+            let compared = if is_comparable {
                 &*cache
             } else {
                 // Nothing can be compared with vectors of another model.
                 none = VectorCache::new(CacheOptions { vector_len, ..CacheOptions::default() });
                 &none
             };
-            let novelty = |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);
-            let outcome = match &call.work {
-                Work::Forget(id) => {
-                    Outcome::Removed(id.as_ref().map_or(0, |id| cache.remove(id, now)))
-                }
-                Work::Clear => {
-                    let removed = cache.len(now);
-                    cache.clear();
-                    Outcome::Removed(removed)
-                }
-                _ => call.recall(compared, vector, [now, since_1970()], novelty)?,
-            };
-            let added = call.added(&outcome);
+            let view = View { cache: compared, now, since_1970: since_1970(), store: None };
+            let outcome = call.recall(&view, vector)?;
+            let change = call.work.change(Some(&outcome));
             // The live cache now takes vectors of this length.
-            let prepares =
-                matches!(call.work, Work::WarmUp) && vector_len > 0 && cache.len(now) == 0;
-            if prepares || added.is_some() {
+            let prepares = matches!(call.work, Work::WarmUp) && cache.len(now) == 0;
+            if !vector.is_empty() && (prepares || change.is_some()) {
                 if !is_comparable {
                     cache.restart(vector_len);
                 }
                 *model = Some(fingerprint.clone());
             }
-            if let Some(trace) = added {
-                cache.add(vector, trace.id().cloned(), now)?;
-            }
-            Ok(outcome)
+            let removed = change.map(|change| change.apply(cache, vector, now)).transpose()?;
+            Ok(removed.flatten().map_or(outcome, Outcome::Removed))
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::id::Id;
+use crate::{cache::VectorCache, error::Result, id::Id};
 
 /// The request of one call in a batch.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +27,30 @@ pub enum Change {
     Forget(Option<Id>),
     /// Remove all vectors.
     Clear,
+}
+
+impl Change {
+    /// Makes the change in a cache; without a vector of its own, it adds this one. Returns how many vectors it removed,
+    /// if it removes.
+    pub(in crate::scorer) fn apply(
+        self,
+        cache: &mut VectorCache,
+        vector: &[f32],
+        now: Duration,
+    ) -> Result<Option<usize>> {
+        Ok(match self {
+            Self::Add { id, vector: own } => {
+                cache.add(own.as_deref().unwrap_or(vector), id, now)?;
+                None
+            }
+            Self::Forget(id) => Some(id.map_or(0, |id| cache.remove(&id, now))),
+            Self::Clear => {
+                let removed = cache.len(now);
+                cache.clear();
+                Some(removed)
+            }
+        })
+    }
 }
 
 /// A change in its place in the store.

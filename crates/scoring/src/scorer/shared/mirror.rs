@@ -1,25 +1,18 @@
 //! The state of a store after one of its entries.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, mem::discriminant, time::Duration};
 
 use crate::{
-    cache::{CacheOptions, VectorCache, norm},
+    cache::{CacheOptions, VectorCache, is_unit, norm},
     error::{Error, Result, StoreFault},
     id::Id,
-    novelty::Novelty,
     scorer::{
-        answer::{Call, EmbeddedCall, Work},
+        call::{Call, EmbeddedCall, View},
         report::Outcome,
         shared::entry::{Change, Page, StoredEntry},
     },
     snapshot::{Contents, Position, Snapshot},
 };
-
-/// Returns whether a vector has about length 1. Rounding to float32 changes it by far less, damage rarely by less.
-pub fn is_unit(vector: &[f32]) -> bool {
-    // NaN is not.
-    (norm(vector) - 1.0).abs() <= 1e-4
-}
 
 /// The vectors of a store up to one entry.
 pub struct Mirror {
@@ -160,13 +153,8 @@ impl Mirror {
             return Err("its call is in the page twice".into());
         }
         let own = entry.own.and_then(|own| sent.get(own)?.as_ref());
-        match (&entry.change, own.map(|own| (&own.call.work, own.appends))) {
-            (
-                Change::Add { .. },
-                Some((Work::Score(_) | Work::Decide(..) | Work::Remember(_), true)),
-            )
-            | (Change::Forget(_), Some((Work::Forget(_), true)))
-            | (Change::Clear, Some((Work::Clear, true))) => Ok(()),
+        match (&entry.change, own.map(|own| own.appends)) {
+            (change, Some(appends)) if appends == Some(discriminant(change)) => Ok(()),
             (_, Some(_)) => Err("not the change that its call requested".into()),
             (Change::Add { vector: Some(vector), .. }, None) => {
                 let expected = self.vector_len();
@@ -192,51 +180,32 @@ impl Mirror {
         own: Option<&EmbeddedCall>,
     ) -> Result<Outcome> {
         (self.seq, self.at, self.call) = (seq, at, call);
-        match change {
-            Change::Add { id, vector } => {
-                let own_vector = own.and_then(EmbeddedCall::embedding);
-                let outcome = match own {
-                    Some(EmbeddedCall { accepted: Some(outcome), .. }) => outcome.clone(),
-                    Some(own) => self.recall(&own.call, own_vector.unwrap_or_default(), at)?,
-                    None => Outcome::Remembered,
-                };
-                match (own_vector, vector) {
-                    (Some(vector), _) => self.cache.add(vector, id, at)?,
-                    (None, Some(vector)) => self.cache.add(&vector, id, at)?,
-                    (None, None) => {
-                        self.erased.extend(id.clone());
-                        self.cache.add(&vec![0.0; self.vector_len()], id, at)?;
-                    }
-                }
-                Ok(outcome)
+        let own_vector = own.and_then(EmbeddedCall::vector);
+        let outcome = match own {
+            Some(EmbeddedCall { accepted: Some(outcome), .. }) => outcome.clone(),
+            Some(own) => self.recall(&own.call, own_vector.unwrap_or_default(), at)?,
+            None => Outcome::Remembered,
+        };
+        match &change {
+            Change::Add { id, vector: None } if own_vector.is_none() => {
+                self.erased.extend(id.clone());
             }
-            Change::Forget(None) => Ok(Outcome::Removed(0)),
-            Change::Forget(Some(id)) => {
-                self.erased.remove(&id);
-                Ok(Outcome::Removed(self.cache.remove(&id, at)))
-            }
-            Change::Clear => {
-                let removed = self.len();
-                self.erased.clear();
-                self.cache.clear();
-                Ok(Outcome::Removed(removed))
-            }
+            Change::Add { .. } | Change::Forget(None) => {}
+            Change::Forget(Some(id)) => drop(self.erased.remove(id)),
+            Change::Clear => self.erased.clear(),
         }
+        let zeros = vec![0.0; self.vector_len()];
+        let removed = change.apply(&mut self.cache, own_vector.unwrap_or(&zeros), at)?;
+        Ok(removed.map_or(outcome, Outcome::Removed))
     }
 
-    /// Does the work of a call that adds nothing. Ages count from `now`, or from the last entry if that is later.
+    /// Does the part of a call that reads. Ages count from `now`, or from the last entry if that is later.
     pub fn recall(&self, call: &Call, vector: &[f32], now: Duration) -> Result<Outcome> {
-        let reason = "what the trace had to be compared with was forgotten meanwhile";
-        if matches!(call.work, Work::Similar(_)) && !self.erased.is_empty() {
-            return Err(Error::store(StoreFault::Unavailable, reason));
-        }
-        let novelty = |nearest| {
-            if self.erased.is_empty() {
-                return Novelty::Store { seq: self.seq, nearest };
-            }
-            Novelty::NoStore(reason.into())
-        };
-        call.recall(&self.cache, vector, [now.max(self.at); 2], novelty)
+        let now = now.max(self.at);
+        let forgotten = "what the trace had to be compared with was forgotten meanwhile";
+        let store = if self.erased.is_empty() { Ok(self.seq) } else { Err(forgotten) };
+        let view = View { cache: &self.cache, now, since_1970: now, store: Some(store) };
+        call.recall(&view, vector)
     }
 
     /// Ends a page. Returns the time from which entries are still needed.

@@ -4,12 +4,12 @@
 //! mirror in their order and by their times, and a call is answered when its entry is applied. So the scores are those
 //! of one scorer that made all changes in the order of the store, whichever process made them.
 
-mod entry;
+pub mod entry;
 mod mirror;
 
 use std::{
     collections::VecDeque,
-    mem,
+    mem::{self, discriminant},
     sync::{
         Arc, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -17,16 +17,17 @@ use std::{
     time::Duration,
 };
 
-pub use entry::{Change, Page, Request, StoredEntry};
-use mirror::{Mirror, is_unit};
+use entry::{Change, Page, Request, StoredEntry};
+use mirror::Mirror;
 
 use crate::{
-    cache::normalize_into,
+    cache::{is_unit, normalize_into},
     embed::Embedded,
     error::{Error, Result, StoreFault},
     novelty::Novelty,
     scorer::{
-        answer::{Call, Common, EmbeddedCall, Input, Work},
+        call::{Call, EmbeddedCall, Work},
+        common::Common,
         report::Outcome,
     },
     snapshot::{Position, Snapshot},
@@ -102,9 +103,8 @@ impl SharedMemory {
 
     /// Adds a call whose turn has come. An accepted one returns to the front.
     pub(super) fn enqueue(&self, mut embedded: EmbeddedCall) {
-        // Vectors in a store have length 1; that of `embed` is only returned.
-        if !matches!(embedded.call.work, Work::Embed(_))
-            && let Ok(Ok(Embedded { embedding, .. })) = &mut embedded.embedded
+        // Vectors in a store have length 1.
+        if let Ok(Embedded { embedding, .. }) = &mut embedded.embedded
             && !is_unit(embedding)
         {
             normalize_into(embedding, &embedding.clone());
@@ -157,8 +157,9 @@ impl SharedMemory {
         while batch.len() < limit {
             let mut queue = self.queue();
             // A removal begins a batch: the calls before it must still be compared with what it removes.
-            let removes =
-                |next: &EmbeddedCall| matches!(next.call.work, Work::Forget(_) | Work::Clear);
+            let removes = |next: &EmbeddedCall| {
+                matches!(next.call.work.change(None), Some(Change::Forget(_) | Change::Clear))
+            };
             if !batch.is_empty() && queue.waiting.front().is_some_and(removes) {
                 break;
             }
@@ -170,11 +171,14 @@ impl SharedMemory {
             if request.is_none() && batch.is_empty() {
                 // It need not wait for any call.
                 drop(queue);
-                self.conclude_reader(next, Duration::ZERO);
+                self.answer_reader(next, Duration::ZERO);
                 continue;
             }
             let (is_open, request) = (is_undecided(&next), request.unwrap_or(Request::Read));
-            next.appends = matches!(request, Request::Append(_));
+            next.appends = match &request {
+                Request::Append(change) => Some(discriminant(change)),
+                Request::Read => None,
+            };
             batch.push(request);
             queue.sent.push(Some(next));
             // Later calls may have to be compared with its trace.
@@ -221,10 +225,22 @@ impl SharedMemory {
         self.len.store(mirror.len(), Ordering::Relaxed);
         drop(mirror);
         match own {
-            Some(own) => own.conclude(|_| self.require(outcome?)),
+            Some(own) => self.answer(own, outcome),
             None => drop(outcome?),
         }
         Ok(())
+    }
+
+    /// Answers a call, unless that is done. Fails instead of a neutral novelty if the store is required.
+    fn answer(&self, embedded: EmbeddedCall, mut recalled: Result<Outcome>) {
+        let Some(owed) = embedded.call.take_owed() else { return };
+        if let Ok(Outcome::Scored(report)) = &recalled
+            && let Novelty::NoStore(reason) = &report.score.novelty
+            && self.is_required
+        {
+            recalled = Err(Error::store(StoreFault::Unavailable, reason));
+        }
+        embedded.answer(owed, recalled);
     }
 
     /// Answers the calls before `end` in the current batch that append nothing.
@@ -232,31 +248,23 @@ impl SharedMemory {
         for index in 0..end {
             let mut queue = self.queue();
             let Some(sent) = queue.sent.get_mut(index) else { return };
-            if sent.as_ref().is_none_or(|sent| sent.appends) {
-                continue;
-            }
-            let reader = sent.take();
+            let Some(reader) = sent.take_if(|sent| sent.appends.is_none()) else { continue };
             drop(queue);
-            if let Some(reader) = reader {
-                self.conclude_reader(reader, now);
-            }
+            self.answer_reader(reader, now);
         }
     }
 
-    fn conclude_reader(&self, mut reader: EmbeddedCall, now: Duration) {
-        let call = reader.call.clone();
-        let recall = |vector: &[f32]| self.require(self.mirror().recall(&call, vector, now)?);
-        if !is_undecided(&reader) {
-            return reader.conclude(|embedded| recall(&embedded.embedding));
-        }
-        let outcome = recall(reader.embedding().unwrap_or_default());
-        if let Ok(outcome) = &outcome
-            && call.added(outcome).is_some()
+    /// Answers a call that appends nothing; an accepted decision goes back to the queue.
+    fn answer_reader(&self, mut reader: EmbeddedCall, now: Duration) {
+        let recalled = self.mirror().recall(&reader.call, reader.vector().unwrap_or_default(), now);
+        if is_undecided(&reader)
+            && let Ok(outcome) = &recalled
+            && reader.call.work.change(Some(outcome)).is_some()
         {
-            reader.accepted = Some(outcome.clone());
+            reader.accepted = recalled.ok();
             return self.enqueue(reader);
         }
-        reader.conclude(|_| outcome);
+        self.answer(reader, recalled);
     }
 
     /// Answers the calls of the current batch that append nothing, once all entries of the store are applied. They see
@@ -271,29 +279,18 @@ impl SharedMemory {
         let sent = mem::take(&mut self.queue().sent);
         let is_unavailable = error.code() == "STORE_UNAVAILABLE";
         for embedded in sent.into_iter().flatten() {
-            let call = embedded.call.clone();
-            embedded.conclude(|_| match (&call.work, call.work.scored()) {
+            let call = &embedded.call;
+            let recalled = match (&call.work, call.work.scored()) {
                 (_, Some(trace)) if is_unavailable => {
-                    let reason = error.to_string().into();
-                    self.require(call.score(trace, Novelty::NoStore(reason)))
+                    Ok(call.score(trace, Novelty::NoStore(error.to_string().into())))
                 }
                 (Work::WarmUp, _) if is_unavailable && !self.is_required => {
                     Ok(Outcome::WarmedUp(Ok(())))
                 }
                 _ => Err(error.clone()),
-            });
+            };
+            self.answer(embedded, recalled);
         }
-    }
-
-    /// Fails instead of a neutral novelty if the store is required.
-    fn require(&self, outcome: Outcome) -> Result<Outcome> {
-        if let Outcome::Scored(report) = &outcome
-            && let Novelty::NoStore(reason) = &report.score.novelty
-            && self.is_required
-        {
-            return Err(Error::store(StoreFault::Unavailable, reason));
-        }
-        Ok(outcome)
     }
 
     /// Returns the vectors as bytes, with the position of the last applied entry. `fingerprint` is that of the model.
@@ -319,26 +316,21 @@ impl SharedMemory {
 
 /// Returns the request of a call; `None` if it does not need the store. Only a vector of length 1 is added.
 fn request(embedded: &EmbeddedCall) -> Option<Request> {
-    let add = |Input { trace, .. }: &Input| {
-        let vector = embedded.embedding().filter(|vector| is_unit(vector))?.into();
-        Some(Request::Append(Change::Add { id: trace.id().cloned(), vector: Some(vector) }))
-    };
-    match &embedded.call.work {
-        Work::Score(input) | Work::Remember(input) => add(input),
-        Work::Decide(input, _) if embedded.accepted.is_some() => add(input),
-        Work::Peek(_) | Work::Decide(..) | Work::Similar(_) => {
-            embedded.embedding().map(|_| Request::Read)
+    let (work, vector) = (&embedded.call.work, embedded.vector());
+    Some(match work.change(embedded.accepted.as_ref()) {
+        Some(Change::Add { id, .. }) => {
+            let vector = Some(vector.filter(|vector| is_unit(vector))?.into());
+            Request::Append(Change::Add { id, vector })
         }
-        Work::Forget(id) => Some(Request::Append(Change::Forget(Some(id.clone()?)))),
-        Work::Clear => Some(Request::Append(Change::Clear)),
-        Work::WarmUp => Some(Request::Read),
-        Work::Embed(_) => None,
-    }
+        Some(change) => Request::Append(change),
+        None if vector.is_some() || matches!(work, Work::WarmUp) => Request::Read,
+        None => return None,
+    })
 }
 
 /// Returns whether the memory decides if the call appends.
 fn is_undecided(embedded: &EmbeddedCall) -> bool {
     matches!(embedded.call.work, Work::Decide(..))
         && embedded.accepted.is_none()
-        && embedded.embedding().is_some()
+        && embedded.vector().is_some()
 }

@@ -1,4 +1,15 @@
-//! Embeds calls concurrently, and settles them one after another in call order.
+//! A scorer: a memory, and the order in which calls use it.
+//!
+//! Embedding runs concurrently on the worker threads. Whatever depends on the memory runs in the order of the calls: an
+//! embedding waits until all calls before it have been settled. A call is answered, and dropped, while no lock of the
+//! scorer is held; docs/architecture.md has the order of locks.
+
+mod call;
+mod common;
+mod memory;
+mod report;
+mod shared;
+mod statistics;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -8,22 +19,28 @@ use std::{
     time::Instant,
 };
 
+use call::{Call, EmbeddedCall};
+pub use call::{CallHandle, Input, Query, Reply, Work};
+use common::Common;
+pub use common::ScorerOptions;
 use knowledgepulse_workers::{Threads, WORKERS};
+use memory::Memory;
+pub use memory::OwnMemory;
+pub use report::{Found, Outcome, Report, Times};
+pub use shared::{
+    SharedMemory, Taker,
+    entry::{Change, Page, Request, StoredEntry},
+};
+pub use statistics::Statistics;
 
+pub use crate::clock::monotonic_clock;
 use crate::{
-    Id,
     cache::VectorCache,
     clock::since,
     embed::CallEmbedder,
     error::{Error, Result},
+    id::Id,
     score::Score,
-    scorer::{
-        ScorerOptions,
-        answer::{Call, CallHandle, Common, EmbeddedCall, Reply, Work},
-        memory::{Memory, OwnMemory},
-        shared::SharedMemory,
-        statistics::Statistics,
-    },
     snapshot::Snapshot,
     sync::{Condvar, Mutex, MutexGuard},
     trace::Trace,
@@ -305,8 +322,7 @@ impl Scorer {
             let Some(embedded) = embedded.remove(next) else { break };
             *next += 1;
             drop(order);
-            // If `settling` stayed set after a panic, no further call would be settled.
-            let _ = catch_unwind(AssertUnwindSafe(|| self.memory.settle(embedded)));
+            self.memory.settle(embedded);
             order = self.lock();
         }
         order.settling = false;

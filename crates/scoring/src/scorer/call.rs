@@ -1,12 +1,10 @@
-//! Calls, and how they are answered.
+//! A call: its work, and its answer.
 
 use std::{
+    mem::Discriminant,
     num::NonZeroUsize,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
@@ -16,20 +14,20 @@ use crate::{
     cache::{Nearest, VectorCache},
     clock::since,
     embed::{CallEmbedder, Embedded},
-    error::{Error, Result},
+    error::{Error, Result, StoreFault},
     id::Id,
     novelty::Novelty,
     score::Score,
     scorer::{
-        ScorerOptions,
+        common::Common,
         report::{Found, Outcome, Report, Times},
-        statistics::Statistics,
+        shared::entry::Change,
     },
     sync::{Mutex, MutexGuard},
     trace::Trace,
 };
 
-/// The work of a call.
+/// The work of a call: the operations of a scorer. Whatever sets one apart from the others is in this file.
 #[derive(Debug)]
 pub enum Work {
     /// Compare a trace with the memory, score it, and add it to the memory.
@@ -54,11 +52,39 @@ pub enum Work {
 
 impl Work {
     /// Returns the trace that is to be scored.
-    pub(super) fn scored(&self) -> Option<&Trace> {
+    pub fn scored(&self) -> Option<&Trace> {
         match self {
             Self::Score(input) | Self::Peek(input) | Self::Decide(input, _) => Some(&input.trace),
             _ => None,
         }
+    }
+
+    /// Returns the text that is to be embedded.
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Score(input)
+            | Self::Peek(input)
+            | Self::Decide(input, _)
+            | Self::Remember(input) => Some(&input.text),
+            Self::Embed(text) | Self::Similar(Query { text, .. }) => Some(text),
+            // A tokenizer without special tokens gives an empty text no token.
+            Self::WarmUp => Some("warm up"),
+            Self::Forget(_) | Self::Clear => None,
+        }
+    }
+
+    /// Returns the change of the memory, without the vector that is added; for a decision, the one after this outcome.
+    pub fn change(&self, outcome: Option<&Outcome>) -> Option<Change> {
+        let input = match (self, outcome) {
+            (Self::Score(input) | Self::Remember(input), _) => input,
+            (Self::Decide(input, least), Some(Outcome::Scored(report))) => {
+                Some(input).filter(|_| report.score.value >= *least)?
+            }
+            (Self::Forget(id), _) => return Some(Change::Forget(Some(id.clone()?))),
+            (Self::Clear, _) => return Some(Change::Clear),
+            _ => return None,
+        };
+        Some(Change::Add { id: input.trace.id().cloned(), vector: None })
     }
 }
 
@@ -88,31 +114,14 @@ pub struct Query {
 /// Takes the result of a call, on any thread. Must not panic.
 pub type Reply = Box<dyn FnOnce(Result<Outcome>) + Send>;
 
-/// The state that a scorer shares with its calls.
-pub(super) struct Common {
-    pub options: ScorerOptions,
-    statistics: Mutex<Statistics>,
-    /// Set before the lists of calls are emptied for the last time. Whoever adds a call must hold the lock of the
-    /// list and check this first.
-    closed: AtomicBool,
-}
-
-impl Common {
-    pub fn new(options: ScorerOptions) -> Arc<Self> {
-        Arc::new(Self { options, statistics: Mutex::default(), closed: AtomicBool::default() })
-    }
-
-    pub fn count<R>(&self, count: impl FnOnce(&mut Statistics) -> R) -> R {
-        count(&mut self.statistics.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::SeqCst)
-    }
-
-    pub fn close(&self) {
-        self.closed.store(true, Ordering::SeqCst);
-    }
+/// A memory at one moment.
+pub(super) struct View<'a> {
+    pub cache: &'a VectorCache,
+    /// The time by the clock of the cache.
+    pub now: Duration,
+    pub since_1970: Duration,
+    /// For the memory of a store, the number of its last entry, or why nothing can be compared with it.
+    pub store: Option<Result<u64, &'static str>>,
 }
 
 /// A call, shared by its caller and the threads that work on it. No lock may be held when it is dropped, because that
@@ -123,16 +132,14 @@ pub(super) struct Call {
     common: Arc<Common>,
     pub work: Work,
     pub embedder: CallEmbedder,
-    /// When it was submitted.
-    since: Instant,
     pub cancel: CancelToken,
 }
 
 impl Call {
     pub fn new(common: Arc<Common>, work: Work, embedder: CallEmbedder, reply: Reply) -> Arc<Self> {
-        let (since, cancel) = (Instant::now(), CancelToken::default());
-        let owed = Owed { common: common.clone(), since, reply: Some(reply) };
-        Arc::new(Self { owed: Mutex::new(Some(owed)), common, work, embedder, since, cancel })
+        let (submitted, cancel) = (Instant::now(), CancelToken::default());
+        let owed = Owed { common: common.clone(), submitted, taken: submitted, reply: Some(reply) };
+        Arc::new(Self { owed: Mutex::new(Some(owed)), common, work, embedder, cancel })
     }
 
     fn owed(&self) -> MutexGuard<'_, Option<Owed>> {
@@ -141,54 +148,49 @@ impl Call {
 
     /// Returns the obligation to answer the call, only once.
     pub fn take_owed(&self) -> Option<Owed> {
-        self.owed().take()
+        let mut owed = self.owed().take()?;
+        owed.taken = Instant::now();
+        Some(owed)
     }
 
-    /// Does the part of the work that reads the cache. `novelty` converts the nearest trace. The present time is given
-    /// both by the clock of the cache and since 1970.
-    pub fn recall(
-        &self,
-        cache: &VectorCache,
-        vector: &[f32],
-        [now, since_1970]: [Duration; 2],
-        novelty: impl FnOnce(Option<Nearest>) -> Novelty,
-    ) -> Result<Outcome> {
+    /// Does the part of the work that reads the memory.
+    pub fn recall(&self, memory: &View, vector: &[f32]) -> Result<Outcome> {
+        let View { cache, now, .. } = *memory;
         Ok(match &self.work {
             Work::Score(input) | Work::Peek(input) | Work::Decide(input, _) => {
                 let nearest = match input.trace.id().filter(|_| input.before_own) {
                     Some(id) => cache.nearest_before(id, vector, now)?,
                     None => cache.nearest(vector, now)?,
                 };
-                self.score(&input.trace, novelty(nearest))
+                let novelty = match memory.store {
+                    None => nearest.map_or(Novelty::EmptyCache, Novelty::Cache),
+                    Some(Ok(seq)) => Novelty::Store { seq, nearest },
+                    Some(Err(reason)) => Novelty::NoStore(reason.into()),
+                };
+                self.score(&input.trace, novelty)
             }
             Work::Similar(Query { k, at_least, .. }) => {
-                let similar = cache.similar(vector, *k, *at_least, now)?;
+                if let Some(Err(reason)) = memory.store {
+                    return Err(Error::store(StoreFault::Unavailable, reason));
+                }
                 let found = |(Nearest { similarity, id }, age)| {
-                    let added_at = since_1970.saturating_sub(age);
+                    let added_at = memory.since_1970.saturating_sub(age);
                     Found { id, similarity, added_at }
                 };
+                let similar = cache.similar(vector, *k, *at_least, now)?;
                 Outcome::Found(similar.into_iter().map(found).collect())
             }
             Work::Forget(_) | Work::Clear => Outcome::Removed(0),
-            Work::Remember(_) | Work::WarmUp | Work::Embed(_) => Outcome::Remembered,
+            Work::WarmUp => Outcome::WarmedUp(Ok(())),
+            Work::Remember(_) | Work::Embed(_) => Outcome::Remembered,
         })
     }
 
     /// Scores the trace of the call.
     pub fn score(&self, trace: &Trace, novelty: Novelty) -> Outcome {
+        fault::point("score");
         let score = Score::of(trace, novelty, &self.common.options.profiles);
         Outcome::Scored(Box::new(Report { score, text: None, times: Times::default() }))
-    }
-
-    /// Returns the trace that a call with this outcome adds to the memory.
-    pub fn added(&self, outcome: &Outcome) -> Option<&Trace> {
-        match (&self.work, outcome) {
-            (Work::Score(input) | Work::Remember(input), _) => Some(&input.trace),
-            (Work::Decide(input, least), Outcome::Scored(report)) => {
-                (report.score.value >= *least).then_some(&input.trace)
-            }
-            _ => None,
-        }
     }
 
     /// Returns whether the call is answered, or somebody is going to answer it.
@@ -208,7 +210,9 @@ impl Call {
 /// the reply; so no lock may be held then.
 pub(super) struct Owed {
     common: Arc<Common>,
-    since: Instant,
+    submitted: Instant,
+    /// When it was taken from the call.
+    taken: Instant,
     reply: Option<Reply>,
 }
 
@@ -216,7 +220,7 @@ impl Owed {
     /// Answers the call, unless that is done.
     pub fn settle(&mut self, mut result: Result<Outcome>) {
         let Some(reply) = self.reply.take() else { return };
-        let latency = since(self.since);
+        let latency = since(self.submitted);
         if let Ok(Outcome::Scored(report)) = &mut result {
             report.times.total = latency;
         }
@@ -263,12 +267,12 @@ impl CallHandle {
 /// A call that has been embedded, or could not be.
 pub(super) struct EmbeddedCall {
     pub call: Arc<Call>,
-    /// The embedding, empty for work without a text; or the reason for its absence if scores do not require one.
-    pub embedded: Result<Result<Embedded, Arc<str>>>,
+    /// The embedding, empty for work without a text; or the answer if that does not depend on the memory.
+    pub embedded: Result<Embedded, Result<Outcome>>,
     /// The outcome of a decision whose trace a store is about to add.
     pub accepted: Option<Outcome>,
-    /// Whether its request in the current batch appends to the store.
-    pub appends: bool,
+    /// The kind of change that its request in the current batch appends to the store.
+    pub appends: Option<Discriminant<Change>>,
     begun: Instant,
     ended: Instant,
 }
@@ -277,19 +281,9 @@ impl EmbeddedCall {
     /// Embeds the text of a call.
     pub fn embed(call: Arc<Call>) -> Self {
         let begun = Instant::now();
-        let text = match &call.work {
-            Work::Score(input)
-            | Work::Peek(input)
-            | Work::Decide(input, _)
-            | Work::Remember(input) => Some(&*input.text),
-            Work::Embed(text) | Work::Similar(Query { text, .. }) => Some(&**text),
-            // A tokenizer without special tokens gives an empty text no token.
-            Work::WarmUp => Some("warm up"),
-            Work::Forget(_) | Work::Clear => None,
-        };
         let embed = || {
             fault::point("embed");
-            let Some(text) = text else { return Ok(Embedded::default()) };
+            let Some(text) = call.work.text() else { return Ok(Embedded::default()) };
             // Its answer was taken.
             if call.cancel.is_cancelled() {
                 return Err("cancelled".into());
@@ -297,88 +291,75 @@ impl EmbeddedCall {
             call.embedder.as_ref().map_err(Arc::clone)?.embed(text, &call.cancel)
         };
         let is_required = call.embedder.as_ref().is_ok_and(|embedder| embedder.is_required());
-        let embedded = match catch_unwind(AssertUnwindSafe(embed)) {
-            Err(_) => Err(Error::internal("embedding panicked")),
-            Ok(Err(reason)) if is_required => Err(Error::embedder_unavailable(reason)),
-            Ok(embedded) => Ok(embedded),
+        let embed = || match (embed(), &call.work, call.work.scored()) {
+            (Ok(embedded), Work::Embed(_), _) => Err(Ok(Outcome::Embedded(embedded.embedding))),
+            (Ok(embedded), ..) => Ok(embedded),
+            (Err(reason), Work::WarmUp, _) if !is_required => {
+                Err(Ok(Outcome::WarmedUp(Err(reason))))
+            }
+            (Err(reason), _, Some(trace)) if !is_required => {
+                Err(Ok(call.score(trace, Novelty::NoEmbedder(reason))))
+            }
+            (Err(reason), ..) => Err(Err(Error::embedder_unavailable(reason))),
         };
-        Self { call, embedded, accepted: None, appends: false, begun, ended: Instant::now() }
+        let embedded = catch_unwind(AssertUnwindSafe(embed))
+            .unwrap_or_else(|_| Err(Err(Error::internal("embedding panicked"))));
+        Self { call, embedded, accepted: None, appends: None, begun, ended: Instant::now() }
     }
 
     /// Returns the embedding, if there is one.
-    pub fn embedding(&self) -> Option<&[f32]> {
-        let embedded = self.embedded.as_ref().ok()?.as_ref().ok()?;
-        Some(&embedded.embedding)
+    pub fn vector(&self) -> Option<&[f32]> {
+        let embedded = self.embedded.as_ref().ok()?;
+        Some(&*embedded.embedding).filter(|vector| !vector.is_empty())
     }
 
-    /// Answers the call, unless it was aborted or closed, or its budget is over. `recall` takes the embedding and
-    /// returns the part from the memory.
-    pub fn conclude(self, recall: impl FnOnce(&Embedded) -> Result<Outcome>) {
-        let Some(mut owed) = self.call.take_owed() else { return };
-        let result = catch_unwind(AssertUnwindSafe(|| self.outcome(recall)))
-            .unwrap_or_else(|_| Err(Error::internal("scoring panicked")));
-        owed.settle(result);
-    }
-
-    fn outcome(self, recall: impl FnOnce(&Embedded) -> Result<Outcome>) -> Result<Outcome> {
-        fault::point("score");
+    /// Answers the call with what the memory has for it.
+    pub fn answer(self, mut owed: Owed, recalled: Result<Outcome>) {
         let Self { call, embedded, begun, ended, .. } = self;
-        let start = Instant::now();
-        let mut times = Times {
-            queue: begun.saturating_duration_since(call.since),
-            turn: start.saturating_duration_since(ended),
-            ..Times::default()
-        };
-        let mut text = None;
-        let mut outcome = match (&call.work, embedded?) {
-            (Work::WarmUp, embedded) => {
-                recall(embedded.as_ref().unwrap_or(&Embedded::default()))?;
-                Outcome::WarmedUp(embedded.map(drop))
-            }
-            (work, Err(reason)) => match work.scored() {
-                Some(trace) => call.score(trace, Novelty::NoEmbedder(reason)),
-                None => return Err(Error::embedder_unavailable(reason)),
-            },
-            (Work::Embed(_), Ok(embedded)) => Outcome::Embedded(embedded.embedding),
-            (_, Ok(embedded)) => {
-                let outcome = recall(&embedded)?;
+        let (mut times, mut text) = (Times::default(), None);
+        let mut result = match embedded {
+            Ok(embedded) => {
                 (times.tokenize, times.infer) = (embedded.tokenize, embedded.infer);
                 text = Some(embedded.text);
-                outcome
+                recalled
             }
+            // Warming up includes the store.
+            Err(_) if recalled.is_err() && matches!(call.work, Work::WarmUp) => recalled,
+            Err(known) => known,
         };
-        if let Outcome::Scored(report) = &mut outcome {
-            times.cache = since(start);
+        if let Ok(Outcome::Scored(report)) = &mut result {
+            times.queue = begun.saturating_duration_since(owed.submitted);
+            times.turn = owed.taken.saturating_duration_since(ended);
+            times.cache = since(owed.taken);
             (report.text, report.times) = (text, times);
         }
-        Ok(outcome)
+        owed.settle(result);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
+    use crate::scorer::common::ScorerOptions;
 
     /// A call that another core has submitted, begun and embedded, whose clock is ahead.
-    fn ahead(work: Work) -> (EmbeddedCall, std::sync::mpsc::Receiver<Result<Outcome>>) {
+    fn ahead(work: Work) -> (EmbeddedCall, Receiver<Result<Outcome>>) {
         let (sender, answers) = channel();
         let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
         let call =
             Call::new(Common::new(ScorerOptions::default()), work, Err("none".into()), reply);
-        let mut call = Arc::into_inner(call).expect("the only one");
         let later = Instant::now() + Duration::from_secs(3600);
-        call.since = later;
-        call.owed().as_mut().expect("no answer yet").since = later;
-        let embedded = EmbeddedCall::embed(Arc::new(call));
-        (EmbeddedCall { ended: later, ..embedded }, answers)
+        call.owed().as_mut().expect("no answer yet").submitted = later;
+        (EmbeddedCall { ended: later, ..EmbeddedCall::embed(call) }, answers)
     }
 
     #[test]
-    fn conclude_answers_if_the_clock_of_another_core_is_ahead() {
+    fn answer_comes_if_the_clock_of_another_core_is_ahead() {
         let (embedded, answers) = ahead(Work::Clear);
-        embedded.conclude(|_| Ok(Outcome::Removed(1)));
+        let owed = embedded.call.take_owed().expect("no answer yet");
+        embedded.answer(owed, Ok(Outcome::Removed(1)));
         assert_eq!(answers.try_recv(), Ok(Ok(Outcome::Removed(1))));
     }
 }
