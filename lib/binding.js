@@ -1,7 +1,6 @@
 /** Loads the addon of this platform: from `npm/` in a checkout of the repository, else from the platform package. */
 const { Buffer } = require("node:buffer");
 const { accessSync, closeSync, existsSync, openSync, readSync, readdirSync } = require("node:fs");
-const { createRequire } = require("node:module");
 const { join } = require("node:path");
 const { ScoringError } = require("./errors.js");
 
@@ -160,5 +159,7 @@ module.exports = function load() {
 	const name = platformName();
 	const local = join(__dirname, "..", "npm", name, `scoring.${name}.node`);
 	// Bundlers would follow the path in a call of `require`.
-	return existsSync(local) ? createRequire(local)(local) : requirePackage(name);
+	return existsSync(local)
+		? require("node:module").createRequire(local)(local)
+		: requirePackage(name);
 };
