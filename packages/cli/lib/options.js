@@ -61,37 +61,37 @@ const OPTIONS = {
 	"--replicates <n>": ["bootstrap replicates", number(100, 10_000, true), 1000],
 	"--seed <n>": ["seed of the bootstrap and the folds", whole, 0],
 	"--group <pointer>":
-		"JSON pointer to the group of a trace, such as its task (default: the project, of Claude Code)",
+		"JSON pointer to the group of a trace, such as `/metadata/task_id` (default: the project, of Claude Code)",
 	"--from <format>": ["format to read; others are skipped (default: all)", format],
 	"--assume-success <value>": [
-		"success of runs whose log does not say whether they succeeded (default: true for score and explain; else such a run is an error)",
+		"success of runs whose log does not say whether they succeeded (default: `true` for `score` and `explain`; else such a run is an error)",
 		["true", "false", "skip"],
 	],
 	"-d, --domain <name>": "domain of imported runs (default: the format's)",
 	"--errors <mode>": [
-		"reject: end at the first error; collect: go on, and end with exit code 2 (default: reject, but pass over errors in files of folders)",
+		"`reject`: end at the first error; `collect`: go on, and end with exit code 2 (default: `reject`, but pass over errors in files of folders)",
 		["reject", "collect"],
 	],
 	"--embedder <mode>": [
-		"required: fail without the model; auto, off: score with a novelty of 0.5",
+		"`required`: fail without the model; `auto`, `off`: score with a novelty of 0.5",
 		["required", "auto", "off"],
 		"required",
 	],
-	"--precision <name>": ["precision of the model (default: exact)", ["exact", "fast"]],
+	"--precision <name>": ["precision of the model (default: `exact`)", ["exact", "fast"]],
 	"--model <folder>": "another model (default: the built-in one)",
 	"--pooling <name>": [
 		"how its vectors of tokens become one (default: its own)",
 		["mean", "cls", "last"],
 	],
 	"--long-text <part>": [
-		"window: embed what the model's window takes; whole: all (default: window)",
+		"`window`: embed what the model's window takes; `whole`: all (default: `window`)",
 		["window", "whole"],
 	],
 	"--memory <file>":
-		"snapshot of the traces scored before; score writes it back, other commands only read it (with --store, score reads only what came after it)",
-	"--profiles <file>": "weights by domain, as JSON for new Scorer()",
+		"snapshot of the traces scored before; `score` writes it back, other commands only read it (with `--store`, `score` reads only what came after it)",
+	"--profiles <file>": "weights by domain, as JSON for `new Scorer()`",
 	"--store <url>":
-		"shared memory: postgres://… or sqlite:FILE, with ?namespace=NAME, and create=1 for a new file (default, without --memory: the environment variable KP_SCORE_STORE)",
+		"shared memory: `postgres://…` or `sqlite:FILE`, with `?namespace=NAME`, and `create=1` for a new file (default, without `--memory`: the environment variable `KP_SCORE_STORE`)",
 	"-o, --output <file>": "file to write (default: standard output)",
 	"--json": "write NDJSON on a terminal too",
 	"-q, --quiet": "write no summary and no progress, but warnings and errors",
