@@ -175,18 +175,13 @@ class Job extends AbortController {
 		return until(this.signal, promise);
 	}
 
-	/** Whether an error is that of a file in a folder that is not a log. */
-	#isSkipped({ report }, error) {
-		if (!this.#found.has(error.source)) return false;
-		return isNoLog(
-			error,
-			report.inputs.find(({ name }) => name === error.source),
-		);
-	}
-
-	/** Whether an error is passed over, because the file is in a folder. */
-	#isPassedOver({ code, source }) {
-		return this.#found.has(source) && (OF_CONTENTS.includes(code) || code === "UNREADABLE");
+	/** Whether an error is passed over: without `--errors` all that is wrong with a file in a folder, else only that it is no log. */
+	#isPassedOver(error, { report }) {
+		const { code, source } = error;
+		if (!this.#found.has(source)) return false;
+		if (this.options.errors === undefined) return [...OF_CONTENTS, "UNREADABLE"].includes(code);
+		const input = report.inputs.find(({ name }) => name === source);
+		return isNoLog(error, input);
 	}
 
 	/** Leaves the files of folders that are not logs out of the sources. Returns the inputs of the others. */
@@ -233,13 +228,10 @@ class Job extends AbortController {
 		try {
 			for await (const item of items) {
 				const { error } = item;
-				if (error && options.errors !== "collect") {
-					if (options.errors === undefined && this.#isPassedOver(error)) continue;
-					if (this.#isSkipped(items, error)) continue;
+				if (error && this.#isPassedOver(error, items)) continue;
+				if (error && options.errors !== "collect")
 					throw Object.assign(new Error(error.message), error);
-				}
 				if (output.isClosed && !isNeeded) break;
-				if (error && this.#isSkipped(items, error)) continue;
 				if (error) {
 					remarks.errors += 1;
 					await show(error);
