@@ -1,4 +1,4 @@
-/** The public API by entry point, as the declarations in types/ document it. */
+/** The public API by entry point, as types/ documents it. What not every process needs is loaded when it is used. */
 const { ImportError, InvalidTraceError, ScoringError } = require("./errors.js");
 
 /** The functions that are methods of the scorer of the process. */
@@ -8,12 +8,9 @@ const METHODS =
 
 function open() {
 	const { attempt, native } = require("./native.js");
-	const calibration = require("./calibrate.js");
-	const { fromMessages, importTraces } = require("./logs.js");
 	const { SETTINGS, either, kinds, readOptions, required, settingsOf } = require("./options.js");
 	const Scorer = require("./scorer.js");
 	const { readTrace } = require("./trace.js");
-	const VectorCache = require("./vector-cache.js");
 
 	// Otherwise threads could still be in ONNX Runtime while its static data is destroyed:
 	// `process.exit()` of the main thread runs no environment cleanup hooks. One listener is enough,
@@ -40,7 +37,9 @@ function open() {
 		InvalidTraceError,
 		Scorer,
 		ScoringError,
-		VectorCache,
+		get VectorCache() {
+			return require("./vector-cache.js");
+		},
 		_getLocalCache: () => scorer.cache,
 		configure: (options) =>
 			attempt(() => native.configure(settingsOf(readOptions(options, SETTINGS)))),
@@ -53,14 +52,17 @@ function open() {
 		},
 		...Object.fromEntries(METHODS.map((name) => [name, scorer[name].bind(scorer)])),
 	};
-	const logs = {
-		ImportError,
-		LOG_FORMATS: Object.freeze(native.logFormats()),
-		evaluateLogs: (sources, options) => scorer.evaluateLogs(sources, options),
-		fromMessages,
-		importTraces,
+	const evaluateLogs = scorer.evaluateLogs.bind(scorer);
+	return {
+		root,
+		get logs() {
+			const { LOG_FORMATS, fromMessages, importTraces } = require("./logs.js");
+			return { ImportError, LOG_FORMATS, evaluateLogs, fromMessages, importTraces };
+		},
+		get calibration() {
+			return require("./calibrate.js");
+		},
 	};
-	return { root, logs, calibration };
 }
 
 let opened;

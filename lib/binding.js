@@ -1,18 +1,32 @@
 /** Loads the addon of this platform: from `npm/` in a checkout of the repository, else from the platform package. */
-const { accessSync, existsSync, readdirSync } = require("node:fs");
-const { createRequire } = require("node:module");
+const { Buffer } = require("node:buffer");
+const { accessSync, closeSync, existsSync, openSync, readSync, readdirSync } = require("node:fs");
 const { join } = require("node:path");
 const { ScoringError } = require("./errors.js");
 
 const PACKAGE = "@knowledgepulse/scoring";
+
+/** Whether the C library of this process is musl, which its executable names in its head. */
+function isMusl() {
+	const head = Buffer.alloc(2048);
+	try {
+		const file = openSync("/proc/self/exe", "r");
+		readSync(file, head, 0, head.length, 0);
+		closeSync(file);
+	} catch {
+		// Not everything may be read.
+	}
+	const [, name] = /\/ld-(musl|linux)/.exec(head.toString("latin1")) ?? [];
+	// It takes longer, because it can also run commands.
+	return (name ?? require("detect-libc").familySync()) === "musl";
+}
 
 /** The name of this platform in its package. */
 function platformName() {
 	const { platform, arch } = process;
 	if (platform === "win32") return `win32-${arch}-msvc`;
 	if (platform !== "linux") return `${platform}-${arch}`;
-	const libc = require("detect-libc").familySync();
-	return `linux-${arch}-${libc === "musl" ? "musl" : "gnu"}`;
+	return `linux-${arch}-${isMusl() ? "musl" : "gnu"}`;
 }
 
 /** Loads the addon of a platform package. The names are literal, so that bundlers and file tracers find them. */
@@ -145,5 +159,7 @@ module.exports = function load() {
 	const name = platformName();
 	const local = join(__dirname, "..", "npm", name, `scoring.${name}.node`);
 	// Bundlers would follow the path in a call of `require`.
-	return existsSync(local) ? createRequire(local)(local) : requirePackage(name);
+	return existsSync(local)
+		? require("node:module").createRequire(local)(local)
+		: requirePackage(name);
 };

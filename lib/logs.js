@@ -28,7 +28,9 @@ const MESSAGES_OPTIONS = {
 	visibility: oneOf("private", "org", "network"),
 };
 
-const IMPORT_OPTIONS = { ...MESSAGES_OPTIONS, format: oneOf(...native.logFormats()) };
+const LOG_FORMATS = Object.freeze(native.logFormats());
+
+const IMPORT_OPTIONS = { ...MESSAGES_OPTIONS, format: oneOf(...LOG_FORMATS) };
 
 const ROWS_OPTIONS = {
 	...IMPORT_OPTIONS,
@@ -178,6 +180,8 @@ class Reading {
 		await Promise.all(this.#sources.map((source) => source.close(this.#signal)));
 	}
 }
+
+exports.LOG_FORMATS = LOG_FORMATS;
 
 exports.importTraces = function importTraces(sources, options = {}) {
 	const given = readOptions(options, IMPORT_OPTIONS);

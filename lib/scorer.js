@@ -1,11 +1,7 @@
 /** The class Scorer, which types/scorer.d.ts documents. */
 const { channel } = require("node:diagnostics_channel");
-const { stat } = require("node:fs/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
-const { inOrder } = require("./batch.js");
 const { ScoringError } = require("./errors.js");
-const { replaceFile } = require("./file.js");
-const { evaluateLogs } = require("./logs.js");
 const { attempt, fail, native } = require("./native.js");
 const {
 	callOptions,
@@ -18,10 +14,7 @@ const {
 	scorerOptions,
 } = require("./options.js");
 const { ignore, onAbort, until } = require("./signals.js");
-const { contents } = require("./sources.js");
-const { StoreLink } = require("./store.js");
 const { piecesOf, readTrace } = require("./trace.js");
-const VectorCache = require("./vector-cache.js");
 
 /** The longest timeout of a timer, in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -63,7 +56,10 @@ module.exports = class Scorer {
 		const given = isMade ? options : scorerOptions(options);
 		this.#native = isMade ? made : attempt(() => new native.Scorer(given));
 		if (Number.isFinite(given.budgetMs)) this.#budgetMs = given.budgetMs;
-		if (given.store) this.#link = new StoreLink(this.#native, given);
+		if (given.store) {
+			const { StoreLink } = require("./store.js");
+			this.#link = new StoreLink(this.#native, given);
+		}
 	}
 
 	evaluateValue(trace, options) {
@@ -75,6 +71,7 @@ module.exports = class Scorer {
 	}
 
 	async evaluateValues(traces, options) {
+		const { inOrder } = require("./batch.js");
 		const scores = [];
 		const call = (trace, options) => this.evaluateValue(trace, options);
 		for await (const score of inOrder(call, traces, options)) scores.push(score);
@@ -82,10 +79,12 @@ module.exports = class Scorer {
 	}
 
 	explainValues(traces, options) {
+		const { inOrder } = require("./batch.js");
 		return inOrder((trace, options) => this.explainValue(trace, options), traces, options);
 	}
 
 	evaluateLogs(sources, options) {
+		const { evaluateLogs } = require("./logs.js");
 		return evaluateLogs(this.#native, this.#link, sources, options);
 	}
 
@@ -187,6 +186,7 @@ module.exports = class Scorer {
 	}
 
 	async save(path, options) {
+		const { replaceFile } = require("./file.js");
 		const file = fileOf(path, "path");
 		const bytes = await this.snapshot(options);
 		await replaceFile(file, bytes).catch((cause) => {
@@ -199,6 +199,8 @@ module.exports = class Scorer {
 	}
 
 	static async load(path, options) {
+		const { stat } = require("node:fs/promises");
+		const { contents } = require("./sources.js");
 		const file = fileOf(path, "path");
 		const given = scorerOptions(options, SIGNAL);
 		const load = async () => {
@@ -259,6 +261,7 @@ module.exports = class Scorer {
 
 	get cache() {
 		if (this.#link) throw invalidOption("store", "no store for cache", "one");
+		const VectorCache = require("./vector-cache.js");
 		this.#cache ??= Object.setPrototypeOf(this.#native.cache(), VectorCache.prototype);
 		return this.#cache;
 	}

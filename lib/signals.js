@@ -1,6 +1,6 @@
 /** Ends calls when their signal is aborted, with one listener for each signal. */
 
-const { setImmediate } = require("node:timers/promises");
+const { setImmediate } = require("node:timers");
 
 /** The calls that each signal ends. */
 const endings = new WeakMap();
@@ -43,7 +43,8 @@ function until(signal, promise) {
 
 /** Waits until a source is closed; once the signal is aborted, no longer than to the next turn of the event loop. */
 function untilClosed(signal, closed) {
-	return until(signal, closed).catch(() => Promise.race([closed, setImmediate()]).catch(ignore));
+	const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+	return until(signal, closed).catch(() => Promise.race([closed, nextTurn()]).catch(ignore));
 }
 
 module.exports = { ignore, onAbort, until, untilClosed };

@@ -48,6 +48,8 @@ function load(entry, pretend = {}, execArgv = []) {
 			if (isElectron)
 				process.dlopen = (module, file, ...rest) =>
 					dlopen(module, file.replace("app.asar", "app.asar.unpacked"), ...rest);
+			// In the head of the executable, or as its package finds out by other means.
+			if (libc) require("node:fs").readSync = (_, head) => head.write(libc);
 			if (libc) require("detect-libc").familySync = () => libc;
 			try {
 				const { evaluateValue, status } = require(input.entry);
@@ -85,6 +87,29 @@ test("the addon is found beside the main package", async (t) => {
 	assert.equal(score, 0.35);
 	assert.equal(status.embedder.state, "ready");
 	assert.equal(status.embedder.model, join(built, "model"));
+});
+
+test("the main package loads the files that a first score needs, and no other", async (t) => {
+	const { entry, place } = installation(t);
+	symlinkSync(built, place(platform));
+	const loaded = await valueFrom(
+		async ({ input }) => {
+			const { createRequire } = await import("node:module");
+			const require = createRequire(input);
+			await require(input).evaluateValue({
+				task: { objective: "load" },
+				metadata: { task_domain: "code", success: true },
+				steps: [],
+				outcome: { confidence: 1 },
+			});
+			return Object.keys(require.cache);
+		},
+		{ preload: false, input: entry },
+	);
+	const own = ["api", "binding", "errors", "native", "options", "scorer", "signals", "trace"];
+	const scripts = [entry, ...own.map((name) => join(dirname(entry), "lib", `${name}.js`))];
+	const addon = ["index.js", `scoring.${platform}.node`].map((name) => join(place(platform), name));
+	assert.deepEqual(loaded.sort(), [...scripts, ...addon].sort());
 });
 
 test("model and library are found outside of an archive of Electron", async (t) => {
@@ -184,7 +209,7 @@ test("ADDON_NOT_FOUND names a folder that the user may not read", async (t) => {
 
 for (const [system, arch, libc, name] of [
 	["linux", "x64", "glibc", "linux-x64-gnu"],
-	["linux", "x64", "musl", "linux-x64-musl"],
+	["linux", "x64", "/lib/ld-musl-x86_64.so.1", "linux-x64-musl"],
 	["linux", "arm64", "musl", "linux-arm64-musl"],
 	["darwin", "arm64", undefined, "darwin-arm64"],
 	["darwin", "x64", undefined, "darwin-x64"],

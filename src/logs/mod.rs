@@ -9,6 +9,7 @@
 //! JavaScript pushes a piece of input when [`Ready::wants_input`] asks for it, which is where back-pressure is
 //! applied: a reader with [`Lines::has_room`] reads on, any other waits until lines are taken.
 
+mod archive;
 mod lines;
 mod row;
 

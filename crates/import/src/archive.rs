@@ -47,6 +47,7 @@ impl Archive {
         matches!(self.kind, Kind::Plain)
     }
 
+    /// Adds a piece of the input, cut anywhere.
     pub fn push(&mut self, bytes: &[u8]) {
         self.input.drain(..self.used);
         self.used = 0;

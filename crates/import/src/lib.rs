@@ -25,6 +25,7 @@ mod steps;
 mod time;
 mod trace;
 
+pub use archive::Archive;
 pub use error::{Code, Error};
 pub use events::{Origin, Skipped};
 pub use format::format_names;

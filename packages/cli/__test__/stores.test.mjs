@@ -9,7 +9,7 @@ import { assertEnds, endOf, file, folder, linesOf, parsed, rowsOf, traceOf } fro
 
 const require = createRequire(import.meta.url);
 const { DatabaseSync } = require("@photostructure/sqlite");
-const { fileOf } = require("../lib/session.js");
+const { fileOf } = require("../lib/store.js");
 const { masked } = require("../lib/terminal.js");
 
 const PASSWORD = "s3cret";

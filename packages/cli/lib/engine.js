@@ -1,8 +1,7 @@
-/** Imports and scores sources. `run` is a `Run`, or its options and signal. */
-const { inOrder } = require("@knowledgepulse/scoring/internal/batch");
+/** Imports and scores the sources of a job. */
+const { isAbsolute, relative, resolve, sep } = require("node:path");
 const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
-const logs = require("@knowledgepulse/scoring/logs");
-const { projectOf } = require("./places.js");
+const { CLAUDE } = require("./places.js");
 
 /** A source as `importTraces` takes it. */
 function inputOf({ name, path, bytes }) {
@@ -22,18 +21,22 @@ const importOptions = (sources, { from, assumeSuccess, domain, errors }) => ({
 });
 
 /** Imports sources until the signal is aborted; see `importTraces`. */
-const importTraces = (sources, { options, signal }) =>
-	logs.importTraces(sources.map(inputOf), { ...importOptions(sources, options), signal });
+function importTraces({ sources, options, signal }) {
+	const logs = require("@knowledgepulse/scoring/logs");
+	return logs.importTraces(sources.map(inputOf), { ...importOptions(sources, options), signal });
+}
 
 /**
  * Yields `{ trace, provenance, report }` for all traces in order, where `report` is the result of `call`, a
  * method of a scorer; with `errors: "collect"`, `{ error }` without delay, unlike `explainValues`, which takes
  * only traces. After an abort, nothing more is read, and pending results are still yielded.
  */
-function callWithAll(call, { sources, options, signal }) {
-	const imported = importTraces(sources, { options, signal });
+function callWithAll(call, job) {
+	const { inOrder } = require("@knowledgepulse/scoring/internal/batch");
+	const imported = importTraces(job);
 	// A failure is an item, so that it comes after the results of earlier traces.
-	const failed = (error) => (signal.aborted ? { done: true } : { value: { failure: { error } } });
+	const failed = (error) =>
+		job.signal.aborted ? { done: true } : { value: { failure: { error } } };
 	const items = {
 		[Symbol.asyncIterator]: () => items,
 		return: () => imported.return(),
@@ -44,6 +47,13 @@ function callWithAll(call, { sources, options, signal }) {
 		return item.error ? item : { ...item, report: await call(item.trace) };
 	};
 	return Object.defineProperty(inOrder(called, items), "report", { get: () => imported.report });
+}
+
+/** The project folder of a session of Claude Code; null for other files. */
+function projectOf(path) {
+	const below = relative(CLAUDE, resolve(path));
+	const [project, ...rest] = below.split(sep);
+	return isAbsolute(below) || project === ".." || rest.length === 0 ? null : project;
 }
 
 /**

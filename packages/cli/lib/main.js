@@ -1,9 +1,6 @@
 /** Runs a command line: defines the commands, and turns errors into messages and exit codes. */
-const { Command, CommanderError } = require("commander");
 const { version } = require("../package.json");
 const { Exit, Interrupted, cannot, end, exitCodeOf } = require("./exit.js");
-const { COMMANDS, OPTIONS } = require("./options.js");
-const { showPlaces } = require("./places.js");
 const { hint, say, style, warn } = require("./terminal.js");
 
 const HELP = `
@@ -27,8 +24,10 @@ Examples:
   $ kp-score explain runs.jsonl --id kp:trace:42
   $ kp-score calibrate runs.jsonl --target-share 0.2 --html report.html`;
 
-/** The program with its commands, whose modules are loaded when they run. */
-function programOf() {
+/** The program with its commands, of which those in `argv` have their options. Modules are loaded when they are needed. */
+function programOf(argv) {
+	const { Command } = require("commander");
+	const { COMMANDS, optionsOf } = require("./options.js");
 	const program = new Command("kp-score")
 		.description("Scores the logs of agents.")
 		.version(version)
@@ -39,14 +38,15 @@ function programOf() {
 	for (const [name, defined] of Object.entries(COMMANDS)) {
 		const { args = "<sources...>" } = defined;
 		const command = program.command(`${name} ${args}`).description(defined.help);
-		for (const key of defined.options) command.addOption(OPTIONS[key]);
+		if (!argv.includes(name)) continue;
+		for (const option of optionsOf(defined)) command.addOption(option);
 		const lines = defined.examples.map((line) => `  $ kp-score ${name} ${line}`);
 		command.addHelpText("after", () => `${defined.more ?? ""}\nExamples:\n${lines.join("\n")}`);
 		command.action(async (...given) => {
-			const run = require(`./commands/${name}.js`);
+			const perform = require(`./commands/${name}.js`);
 			let signal;
 			try {
-				process.exitCode = await run(given.slice(0, -2), given.at(-2));
+				process.exitCode = await perform(given.slice(0, -2), given.at(-2));
 			} catch (error) {
 				({ signal } = error);
 				process.exitCode = report(error);
@@ -83,11 +83,13 @@ async function main(argv) {
 	process.stdout.on("error", () => {});
 	process.removeAllListeners("warning").on("warning", onWarning);
 	try {
-		// Without arguments.
-		if (argv.length === 2) await showPlaces();
-		else await programOf().parseAsync(argv);
+		const [, , ...args] = argv;
+		if (args.length === 0) await require("./commands/places.js")();
+		else if (args.length === 1 && /^(-V|--version)$/.test(args[0]))
+			process.stdout.write(`${version}\n`);
+		else await programOf(args).parseAsync(argv);
 	} catch (error) {
-		if (error instanceof CommanderError)
+		if (error.code?.startsWith("commander."))
 			process.exitCode = error.exitCode === 0 ? Exit.OK : Exit.INPUT;
 		else process.exitCode = report(error);
 	}

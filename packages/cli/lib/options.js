@@ -1,4 +1,4 @@
-/** The commands and their options, each with its default, help and type. */
+/** The commands and their options, each defined once, with its default, help and type. */
 const { InvalidArgumentError, Option } = require("commander");
 
 /** The names of the formats. Lazy, because they need the addon, which some commands do not load. */
@@ -25,9 +25,12 @@ const whole = number(0, Number.MAX_SAFE_INTEGER, true);
 
 const all = (value, values = []) => [...values, value];
 
-/** The help of every option by its flags; with a parser or the list of its values, and its default, if it has them. */
-const TABLE = {
-	"--threshold <score>": ["score from which on a run is accepted", share],
+/**
+ * Every option by its flags: its help, with which its row in docs/cli.md begins, its parser or the list of its values, and
+ * its default, if it has them.
+ */
+const OPTIONS = {
+	"--threshold <score>": ["the lowest accepted score", share],
 	"--min-share <share>": ["exit code 3 if a smaller share of the runs is accepted", share],
 	"--top <n>": ["only the runs with the highest scores, the highest first", positive],
 	"--decide":
@@ -36,14 +39,17 @@ const TABLE = {
 		"score runs that the memory or store has, as they were scored then, and do not add them again (default: leave them out)",
 	"--id <id>": ["id of a trace, or its beginning; may be repeated (default: all)", all],
 	"--dry-run": "show what is in the logs, and write nothing",
-	"--max-change <score>": ["exit code 3 if a score changed by more", share],
+	"--max-change <score>": [
+		"exit code 3 if a score changed by more, or a run is only on one side",
+		share,
+	],
 	"-n, --limit <pairs>": ["rows of the table; NDJSON has all pairs", positive, 20],
 	"--target-share <share>": ["choose the threshold that accepts this share of the runs", share],
 	"--target-precision <share>": [
 		"choose the lowest threshold above which this share is labelled positive, by its lower confidence bound",
 		share,
 	],
-	"--labels <file>": "labels: CSV with the columns id and label (1 or 0)",
+	"--labels <file>": "labels: CSV with the columns `id` and `label` (1 or 0)",
 	"--fit": "fit the weights to the labels",
 	"--html <file>": "write a report as one HTML file",
 	"--rows <file>": "write the rows, from which to calibrate again without the model",
@@ -55,62 +61,66 @@ const TABLE = {
 	"--replicates <n>": ["bootstrap replicates", number(100, 10_000, true), 1000],
 	"--seed <n>": ["seed of the bootstrap and the folds", whole, 0],
 	"--group <pointer>":
-		"JSON pointer to the group of a trace, such as its task (default: the project, of Claude Code)",
+		"JSON pointer to the group of a trace, such as `/metadata/task_id` (default: the project, of Claude Code)",
 	"--from <format>": ["format to read; others are skipped (default: all)", format],
 	"--assume-success <value>": [
-		"success of runs whose log does not say whether they succeeded",
+		"success of runs whose log does not say whether they succeeded (default: `true` for `score` and `explain`; else such a run is an error)",
 		["true", "false", "skip"],
 	],
 	"-d, --domain <name>": "domain of imported runs (default: the format's)",
 	"--errors <mode>": [
-		"reject: end at the first error; collect: go on, and end with exit code 2 (default: reject, but pass over errors in files of folders)",
+		"`reject`: end at the first error; `collect`: go on, and end with exit code 2 (default: `reject`, but pass over errors in files of folders)",
 		["reject", "collect"],
 	],
 	"--embedder <mode>": [
-		"required: fail without the model; auto, off: score with a novelty of 0.5",
+		"`required`: fail without the model; `auto`, `off`: score with a novelty of 0.5",
 		["required", "auto", "off"],
 		"required",
 	],
-	"--precision <name>": ["precision of the model (default: exact)", ["exact", "fast"]],
+	"--precision <name>": ["precision of the model (default: `exact`)", ["exact", "fast"]],
 	"--model <folder>": "another model (default: the built-in one)",
 	"--pooling <name>": [
 		"how its vectors of tokens become one (default: its own)",
 		["mean", "cls", "last"],
 	],
 	"--long-text <part>": [
-		"window: embed what the model's window takes; whole: all (default: window)",
+		"`window`: embed what the model's window takes; `whole`: all (default: `window`)",
 		["window", "whole"],
 	],
 	"--memory <file>":
-		"snapshot of the traces scored before; score writes it back, other commands only read it (with --store, score reads only what came after it)",
-	"--profiles <file>": "weights by domain, as JSON for new Scorer()",
+		"snapshot of the traces scored before; `score` writes it back, other commands only read it (with `--store`, `score` reads only what came after it)",
+	"--profiles <file>": "weights by domain, as JSON for `new Scorer()`",
 	"--store <url>":
-		"shared memory: postgres://… or sqlite:FILE, with ?namespace=NAME, and create=1 for a new file (default, without --memory: the environment variable KP_SCORE_STORE)",
+		"shared memory: `postgres://…` or `sqlite:FILE`, with `?namespace=NAME`, and `create=1` for a new file (default, without `--memory`: the environment variable `KP_SCORE_STORE`)",
 	"-o, --output <file>": "file to write (default: standard output)",
 	"--json": "write NDJSON on a terminal too",
 	"-q, --quiet": "write no summary and no progress, but warnings and errors",
 	"--no-progress": "show no progress",
 };
 
-function optionOf(flags) {
-	const [help, type, value] = [TABLE[flags]].flat();
-	const option = new Option(flags, help).default(value);
-	return Array.isArray(type) ? option.choices(type) : option.argParser(type);
-}
+/** Options that exclude one another. */
+const CONFLICTS = {
+	decide: ["again", "group", "top"],
+	dryRun: ["output"],
+	targetShare: ["targetPrecision", "threshold"],
+	targetPrecision: ["threshold"],
+};
 
-/** Every option by its name in JavaScript. */
-const OPTIONS = { assumeSuccessOrTrue: optionOf("--assume-success <value>").default("true") };
-for (const option of Object.keys(TABLE).map(optionOf)) OPTIONS[option.attributeName()] = option;
-OPTIONS.decide.conflicts(["again", "group", "top"]);
-OPTIONS.dryRun.conflicts("output");
-OPTIONS.targetShare.conflicts(["targetPrecision", "threshold"]);
-OPTIONS.targetPrecision.conflicts("threshold");
+/** The options of a command. */
+function optionsOf({ options }) {
+	const made = Object.entries(OPTIONS).map(([flags, given]) => {
+		const [help, type, value] = [given].flat();
+		const option = new Option(flags, help.replaceAll("`", "")).default(value);
+		option.conflicts(CONFLICTS[option.attributeName()] ?? []);
+		return Array.isArray(type) ? option.choices(type) : option.argParser(type);
+	});
+	return options.map((name) => made.find((option) => option.attributeName() === name));
+}
 
 const CALIBRATING = `targetShare targetPrecision threshold labels fit html rows first level
 	replicates seed`.split(/\s+/);
 const GATING = ["threshold", "minShare", "top", "decide", "again"];
 const READING = ["from", "assumeSuccess", "domain", "errors"];
-const SHOWING = ["from", "assumeSuccessOrTrue", "domain", "errors"];
 const SCORING = "embedder precision model pooling longText memory profiles store".split(" ");
 const WRITING = ["output", "json", "quiet", "progress"];
 
@@ -131,7 +141,7 @@ const SCORING_EXAMPLES = [
 const COMMANDS = {
 	score: {
 		help: "Scores the runs in logs, in the order of the times of their sources.",
-		options: [...GATING, ...SHOWING, ...SCORING, "group", ...WRITING],
+		options: [...GATING, ...READING, ...SCORING, "group", ...WRITING],
 		examples: [
 			"runs.jsonl",
 			"runs.jsonl --json | jq .score",
@@ -147,7 +157,7 @@ const COMMANDS = {
 	},
 	explain: {
 		help: "Shows how scores come about. Earlier runs are scored too.",
-		options: ["id", ...SHOWING, ...SCORING, ...WRITING],
+		options: ["id", ...READING, ...SCORING, ...WRITING],
 		examples: [
 			"runs.jsonl --id kp:trace:77d0401e",
 			"runs.jsonl --id kp:trace:42 --json --quiet --no-progress",
@@ -212,4 +222,4 @@ scored as kp-score score does.
 	},
 };
 
-module.exports = { COMMANDS, OPTIONS };
+module.exports = { COMMANDS, OPTIONS, optionsOf };

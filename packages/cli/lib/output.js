@@ -2,18 +2,16 @@
 const { once } = require("node:events");
 const { constants, fstatSync, openSync } = require("node:fs");
 const { stat } = require("node:fs/promises");
-const { Socket } = require("node:net");
 const { setTimeout: sleep } = require("node:timers/promises");
-const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
 const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
-const { GRACE_MS, InputError, atEnd, cannot, reasonOf } = require("./exit.js");
+const { GRACE_MS, InputError, atEnd, cannot, causeOf } = require("./exit.js");
 const { shown } = require("./terminal.js");
 
 /** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
 const CLOSED = ["EOF", "EPIPE"];
 
 function fail(what, cause) {
-	throw new Error(`cannot write ${what}: ${reasonOf(cause)}`, { cause });
+	throw new Error(`cannot write ${what}: ${causeOf(cause)}`, { cause });
 }
 
 /** A stream: standard output or a named pipe. A reader that has closed it, as `head` does, is not an error. */
@@ -77,6 +75,7 @@ class Output {
 
 /** Opens a named pipe for writing as soon as it has a reader. A thread that waits for one could not be interrupted. */
 async function openPipe(path, signal) {
+	const { Socket } = require("node:net");
 	for (;;)
 		try {
 			const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
@@ -92,6 +91,7 @@ const replaced = new Set();
 
 /** Opens new contents for a file that no other output of the command names. */
 async function openNew(path, mode) {
+	const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
 	const target = await openReplacement(path, mode);
 	atEnd(() => target.discard());
 	if (target.path === undefined) return target;

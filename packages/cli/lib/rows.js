@@ -3,8 +3,9 @@ const { isUtf8 } = require("node:buffer");
 const { addAbortSignal } = require("node:stream");
 const { evaluate } = require("./engine.js");
 const { InputError } = require("./exit.js");
-const { sayError } = require("./run.js");
-const { openSession } = require("./session.js");
+const { sayError } = require("./job.js");
+const { openScorer } = require("./scorer.js");
+const { decoded } = require("./sources.js");
 const { DIMENSIONS } = require("./terminal.js");
 
 /** The longest line in bytes, as in `importTraces`. */
@@ -73,10 +74,9 @@ const isFromScore = (value) =>
  */
 async function contentOf(source, signal) {
 	const { name } = source;
-	const bytes = source.bytes();
 	// A stream may stay silent forever.
-	if (source.isStream) addAbortSignal(signal, bytes);
-	const lines = linesOf(bytes, name);
+	const bytes = () => addAbortSignal(signal, source.bytes());
+	const lines = linesOf(decoded({ name, bytes }), name);
 	const { value: first, done } = await lines.next().catch((error) => {
 		if (source.isStream) throw error;
 		// It may be compressed; otherwise the importer reports what is wrong.
@@ -107,39 +107,39 @@ async function* textOf(lines) {
 }
 
 /** Scores logs, as `kp-score score` does, and passes their rows to `take`. */
-async function scoreAll(logs, run, take) {
-	await run.read(logs);
-	const { known, scorer } = await openSession(run);
+async function scoreAll(logs, job, take) {
+	await job.read(logs);
+	const { known, scorer } = await openScorer(job);
 	const settings = { isNeeded: true, isShown: true, onError: sayError };
-	const remarks = await run.each(evaluate(scorer, run, known), take, settings);
+	const remarks = await job.each(evaluate(scorer, job, known), take, settings);
 	remarks.warnOfTexts(scorer, true);
 	remarks.warnOfDomain();
 }
 
 /** Passes each row of the sources to `take`. */
-async function eachRow(sources, run, take) {
+async function eachRow(sources, job, take) {
 	const logs = [];
 	let hasRows = false;
 	try {
 		for (const source of sources) {
-			const { rows, log } = await contentOf(source, run.signal);
+			const { rows, log } = await contentOf(source, job.signal);
 			if (log) logs.push(log);
-			else if (run.options.group !== undefined)
+			else if (job.options.group !== undefined)
 				throw new InputError(`--group is for logs: the rows in ${source.name} have their groups`);
 			else
 				for await (const row of rows) {
 					hasRows = true;
 					take(row);
-					if (run.signal.aborted) return;
+					if (job.signal.aborted) return;
 				}
 		}
 	} catch (error) {
-		if (run.signal.aborted) return;
+		if (job.signal.aborted) return;
 		throw error;
 	}
 	if (hasRows && logs.length > 0)
 		throw new InputError(`expected rows or logs, found both: ${logs[0].name} has no rows`);
-	if (logs.length > 0) await scoreAll(logs, run, take);
+	if (logs.length > 0) await scoreAll(logs, job, take);
 }
 
 module.exports = { eachRow };

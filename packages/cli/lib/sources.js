@@ -1,12 +1,9 @@
 /** The files and streams in the arguments of a command. */
 const { constants, createReadStream, openSync } = require("node:fs");
 const { readdir, stat } = require("node:fs/promises");
-const { Socket } = require("node:net");
 const { sep } = require("node:path");
-const { addAbortSignal, pipeline } = require("node:stream");
-const zlib = require("node:zlib");
+const { addAbortSignal } = require("node:stream");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
-const { glob, isDynamicPattern } = require("tinyglobby");
 const { InputError, cannot } = require("./exit.js");
 const { count, warn } = require("./terminal.js");
 
@@ -16,7 +13,7 @@ const { count, warn } = require("./terminal.js");
  * @property {string} [path] Of a file that the importer reads by itself.
  * @property {number} [size] In bytes; of regular files.
  * @property {number} [changed] When a regular file was changed.
- * @property {() => AsyncIterable<Buffer>} bytes The contents; of a file decompressed and in UTF-8.
+ * @property {() => import("node:stream").Readable} bytes The contents.
  * @property {boolean} [isStream] Whether it can be read only once.
  * @property {boolean} [isFound] Whether a folder was searched for it: it is skipped if it is not a log.
  */
@@ -58,6 +55,7 @@ async function logsIn(folder) {
  * character, which may be on another drive.
  */
 async function matchesOf(pattern) {
+	const { glob } = require("tinyglobby");
 	const [, start, rest] = /^((?:[^*?[\](){}!+@\\/]*\/)*)(.*)$/s.exec(slashed(pattern));
 	const found = await glob(rest, { cwd: start || ".", dot: true, expandDirectories: false });
 	return found.map((path) => start + path);
@@ -69,28 +67,31 @@ const open = (path) =>
 		if (error.syscall === "read") error.message += ` '${path}'`;
 	});
 
-/** The decoder of a file that is compressed, by its name. */
-function decoderOf(path) {
-	const [, kind] = /\.(gz|zst)$/i.exec(path) ?? [];
-	if (!kind) return undefined;
-	const make = kind.toLowerCase() === "gz" ? zlib.createGunzip : zlib.createZstdDecompress;
-	if (!make) throw new InputError(`${path}: Zstandard needs Node.js 22.15 or later here`);
-	return make();
-}
-
-/** The contents of a file as rows are read; the importer reads logs by itself. */
-async function* contentsOf(path) {
-	const decoder = decoderOf(path);
-	const stream = open(path);
-	// The reader of the decoder gets the error.
-	if (decoder) pipeline(stream, decoder, () => {});
+/** The contents of a source as text in UTF-8, decompressed as the importer does. */
+async function* decoded({ name, bytes }) {
+	const { native } = require("@knowledgepulse/scoring/internal/native");
+	const archive = new native.Archive();
+	const next = (isEnd) => {
+		try {
+			return archive.next(isEnd);
+		} catch ({ message }) {
+			throw new InputError(`${name}: ${message}`);
+		}
+	};
 	/** Of UTF-16; null for UTF-8. */
 	let text;
-	for await (const chunk of decoder ?? stream) {
-		const encoding = UTF_16[chunk.toString("hex", 0, 2)];
-		if (text === undefined) text = encoding ? new TextDecoder(encoding) : null;
-		yield text ? Buffer.from(text.decode(chunk, { stream: true })) : chunk;
+	function* available(isEnd) {
+		for (let bytes = next(isEnd); bytes; bytes = next(isEnd)) {
+			const encoding = UTF_16[bytes.toString("hex", 0, 2)];
+			if (text === undefined) text = encoding ? new TextDecoder(encoding) : null;
+			yield text ? Buffer.from(text.decode(bytes, { stream: true })) : bytes;
+		}
 	}
+	for await (const chunk of bytes()) {
+		archive.push(chunk);
+		yield* available(false);
+	}
+	yield* available(true);
 }
 
 const fileSource = (path, { size, mtimeMs }) => ({
@@ -98,11 +99,12 @@ const fileSource = (path, { size, mtimeMs }) => ({
 	path,
 	size,
 	changed: mtimeMs,
-	bytes: () => contentsOf(path),
+	bytes: () => open(path),
 });
 
 /** A named pipe, opened without waiting for a writer: a waiting thread would keep the process alive. */
 function pipeSource(path) {
+	const { Socket } = require("node:net");
 	const bytes = () => {
 		const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
 		return new Socket({ fd, readable: true, writable: false, pauseOnCreate: true });
@@ -124,7 +126,8 @@ async function filesOf(paths, nothing) {
 async function sourcesOfOne(argument) {
 	if (argument === "-") return [{ name: "stdin", isStream: true, bytes: () => process.stdin }];
 	const found = await stat(argument).catch((error) => {
-		if (error.code === "ENOENT" && isDynamicPattern(argument)) return undefined;
+		if (error.code === "ENOENT" && require("tinyglobby").isDynamicPattern(argument))
+			return undefined;
 		throw cannot("read", argument, error);
 	});
 	if (found === undefined) return filesOf(await matchesOf(argument), `no file matches ${argument}`);
@@ -158,11 +161,12 @@ const TIME =
 	/"[\w-]{1,80}"\s{0,9}:\s{0,9}(?:"(\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-][\d:]{4,5})?)"|(?<=(?:time|date|created|ts|at)[\w-]{0,20}"\s{0,9}:\s{0,9})"?(\d{10}(?:\d{3}){0,3})\b)/i;
 
 /** The time of a source: the first one in the beginning of its file, or when that was changed; infinite for a stream. */
-async function timeOf({ bytes, changed, isStream }) {
+async function timeOf(source) {
+	const { changed, isStream } = source;
 	if (isStream) return Number.POSITIVE_INFINITY;
 	let text = "";
 	try {
-		for await (const chunk of bytes()) {
+		for await (const chunk of decoded(source)) {
 			text += chunk.toString("latin1");
 			if (text.length >= BEGINNING) break;
 		}
@@ -203,4 +207,4 @@ async function boundedContentsOf(path, { signal }) {
 	return until(signal, contents);
 }
 
-module.exports = { boundedContentsOf, inOrder, slashed, sourcesOf };
+module.exports = { boundedContentsOf, decoded, inOrder, slashed, sourcesOf };

@@ -1,34 +1,16 @@
 /** What is kept of spans: only what the importer reads. */
 
-/** The attributes that the importer reads, by the conventions that they belong to. */
-const READ = new Set(
-	[
-		// OpenTelemetry
-		"gen_ai.operation.name gen_ai.agent.name gen_ai.tool.name gen_ai.tool.call.id events error.type",
-		"gen_ai.tool.call.arguments gen_ai.tool.call.result gen_ai.input.messages",
-		"gen_ai.output.messages gen_ai.prompt gen_ai.completion",
-		// AI SDK
-		"ai.operationId ai.prompt ai.prompt.messages ai.response.text ai.response.reasoning",
-		"ai.response.object ai.response.toolCalls ai.toolCall.name ai.toolCall.id ai.toolCall.args",
-		"ai.toolCall.input ai.toolCall.result ai.toolCall.output",
-		// OpenInference
-		"openinference.span.kind tool.name tool.parameters tool_call.id input.value output.value",
-		// OpenLLMetry
-		"traceloop.span.kind traceloop.entity.name traceloop.entity.input traceloop.entity.output",
-		// Google ADK, Logfire and others
-		"gcp.vertex.agent.llm_request gcp.vertex.agent.llm_response gcp.vertex.agent.tool_call_args",
-		"gcp.vertex.agent.tool_response tool_arguments tool_response input output",
-	].flatMap((names) => names.split(" ")),
-);
-
-/** Messages with one attribute for each of their fields, such as `gen_ai.prompt.0.role`. */
-const FLATTENED = /^(?:gen_ai\.(?:prompt|completion)|llm\.(?:in|out)put_messages)\./;
+/**
+ * The families of attributes that the importer reads: of OpenTelemetry without what all spans of an agent repeat, the AI
+ * SDK, OpenInference, OpenLLMetry, Google ADK, Logfire and others. Which of their members it reads, only the importer knows.
+ */
+const READ =
+	/^(?:gen_ai\.(?!tool\.definitions|system_instructions)|ai\.(?:operationId|prompt(?:\.messages)?|response\..*|toolCall\..*)$|openinference\.|traceloop\.|gcp\.vertex\.agent\.|llm\.(?:in|out)put_messages\.|tool(?:\.(?:name|parameters)|_call\.id|_arguments|_response)$|(?:in|out)put(?:\.value)?$|(?:events|error\.type)$)/;
 
 /** Written as a loop, since every span of the application goes through it. */
 function readable(attributes) {
 	const kept = {};
-	for (const name in attributes)
-		if (READ.has(name) || FLATTENED.test(name)) kept[name] = attributes[name];
+	for (const name in attributes) if (READ.test(name)) kept[name] = attributes[name];
 	return kept;
 }
 

@@ -1,13 +1,12 @@
 /** kp-score calibrate */
 const { calibrate, calibrationReport } = require("@knowledgepulse/scoring/calibrate");
-const { parse } = require("csv-parse/sync");
 const { version } = require("../../package.json");
 const { calibrationText } = require("../calibration-text.js");
 const { InputError } = require("../exit.js");
 const { openFile, show } = require("../output.js");
 const { eachRow } = require("../rows.js");
-const { Run } = require("../run.js");
-const { profilesOf } = require("../session.js");
+const { Job } = require("../job.js");
+const { profilesOf } = require("../scorer.js");
 const { boundedContentsOf, sourcesOf } = require("../sources.js");
 const { count, masked, warn } = require("../terminal.js");
 
@@ -16,9 +15,9 @@ const LABELS = new Map(
 );
 
 /** Reads labels by id from a CSV file with the columns id and label. */
-async function labelsOf(path, run) {
+async function labelsOf(path, job) {
 	const labels = new Map();
-	for (const { record, info } of await recordsOf(path, run)) {
+	for (const { record, info } of await recordsOf(path, job)) {
 		const place = `${path}:${info.lines}`;
 		if (record.id === undefined || record.label === undefined)
 			throw new InputError(`${path}: expected the columns id and label`);
@@ -35,8 +34,9 @@ async function labelsOf(path, run) {
 	return labels;
 }
 
-async function recordsOf(path, run) {
-	const bytes = await boundedContentsOf(path, run);
+async function recordsOf(path, job) {
+	const { parse } = require("csv-parse/sync");
+	const bytes = await boundedContentsOf(path, job);
 	try {
 		return parse(bytes, { bom: true, columns: true, info: true, trim: true });
 	} catch (error) {
@@ -73,24 +73,24 @@ function targetOf({ targetShare, targetPrecision, threshold }) {
 module.exports = async function calibration([args], options) {
 	const { fit, first, level, replicates, seed } = options;
 	const sources = await sourcesOf(args);
-	const run = await Run.open(options);
-	const rowsFile = options.rows && (await openFile(options.rows, run));
-	const htmlFile = options.html && (await openFile(options.html, run));
-	const labels = options.labels && (await labelsOf(options.labels, run));
-	const profiles = await profilesOf(run);
+	const job = await Job.open(options);
+	const rowsFile = options.rows && (await openFile(options.rows, job));
+	const htmlFile = options.html && (await openFile(options.html, job));
+	const labels = options.labels && (await labelsOf(options.labels, job));
+	const profiles = await profilesOf(job);
 	const rows = [];
-	await eachRow(sources, run, (row) => rows.push(row));
-	if (labels && !run.isInterrupted) label(rows, labels);
+	await eachRow(sources, job, (row) => rows.push(row));
+	if (labels && !job.isInterrupted) label(rows, labels);
 	for (const row of rows) await rowsFile?.write(`${JSON.stringify(row)}\n`);
 	await rowsFile?.commit();
-	const { signal } = run;
+	const { signal } = job;
 	const target = targetOf(options);
 	const asked = { fit, first, level, replicates, seed, profiles, signal, target };
 	const calibration = await calibrate(rows, asked).catch((error) => {
 		if (error !== signal.reason) throw error;
 	});
-	if (run.endedEarly(`after ${count(rows.length, "run")}: nothing was calibrated`))
-		return run.exitCode();
+	if (job.endedEarly(`after ${count(rows.length, "run")}: nothing was calibrated`))
+		return job.exitCode();
 	if (htmlFile) {
 		// As it was typed, without secrets and the folders of Node.js and the script.
 		const command = ["kp-score", ...process.argv.slice(2).map(shownArgument)].join(" ");
@@ -98,9 +98,9 @@ module.exports = async function calibration([args], options) {
 		await htmlFile.write(await calibrationReport(calibration, rows, { settings }));
 		await htmlFile.commit();
 	}
-	await show(run.output, calibration, calibrationText);
-	await run.commit();
+	await show(job.output, calibration, calibrationText);
+	await job.commit();
 	for (const { message } of calibration.warnings) warn(message);
-	if (htmlFile) run.note(`report: ${options.html}`);
-	return run.exitCode();
+	if (htmlFile) job.note(`report: ${options.html}`);
+	return job.exitCode();
 };

@@ -1,7 +1,7 @@
 /** kp-score compare */
 const { InputError } = require("../exit.js");
 const { eachRow } = require("../rows.js");
-const { Run } = require("../run.js");
+const { Job } = require("../job.js");
 const { sourcesOf } = require("../sources.js");
 const { DIMENSIONS, count, fit, signed, style, warn } = require("../terminal.js");
 
@@ -9,10 +9,10 @@ const { DIMENSIONS, count, fit, signed, style, warn } = require("../terminal.js"
 const NOTHING = 1e-12;
 
 /** The rows of a side by key: the id, and the number of earlier rows with it. */
-async function sideOf(sources, run) {
+async function sideOf(sources, job) {
 	const byKey = new Map();
 	const seen = new Map();
-	await eachRow(sources, run, ({ id = null, score, dimensions, overrides = [], objective }) => {
+	await eachRow(sources, job, ({ id = null, score, dimensions, overrides = [], objective }) => {
 		const nth = seen.get(id) ?? 0;
 		seen.set(id, nth + 1);
 		const row = { id, score, dimensions, overrides, objective: objective ?? "" };
@@ -59,19 +59,19 @@ function tableOf(pairs, { width }) {
 	return `${[style("dim", head), ...rows].join("\n")}\n`;
 }
 
-function summarise(run, pairs, changed) {
-	const { threshold } = run.options;
+function summarise(job, pairs, changed) {
+	const { threshold } = job.options;
 	const mean = pairs.reduce((sum, { change }) => sum + change, 0) / pairs.length;
 	const largest = Math.abs(pairs[0].change).toFixed(4);
 	const changes =
 		changed.length > 0 ? `, by ${signed(mean, 4)} on average, at most ${largest}` : "";
-	run.note(`${changed.length} of ${count(pairs.length, "pair")} changed${changes}`);
+	job.note(`${changed.length} of ${count(pairs.length, "pair")} changed${changes}`);
 	if (threshold === undefined) return;
 	const isAccepted = (score) => score >= threshold;
 	const before = pairs.filter((pair) => isAccepted(pair.before)).length;
 	const after = pairs.filter((pair) => isAccepted(pair.after)).length;
 	const crossed = pairs.filter((pair) => isAccepted(pair.before) !== isAccepted(pair.after)).length;
-	run.note(`${threshold} or more: ${before} before, ${after} after; ${crossed} crossed it`);
+	job.note(`${threshold} or more: ${before} before, ${after} after; ${crossed} crossed it`);
 }
 
 module.exports = async function compare([before, after], options) {
@@ -79,30 +79,30 @@ module.exports = async function compare([before, after], options) {
 		throw new InputError("standard input (-) can be read only once");
 	const { limit, maxChange } = options;
 	const sources = [await sourcesOf([before]), await sourcesOf([after])];
-	const run = await Run.open(options);
-	const { output } = run;
-	const old = await sideOf(sources[0], run);
-	const now = await sideOf(sources[1], run);
-	if (run.endedEarly("before all was read: nothing was compared")) return run.exitCode();
+	const job = await Job.open(options);
+	const { output } = job;
+	const old = await sideOf(sources[0], job);
+	const now = await sideOf(sources[1], job);
+	if (job.endedEarly("before all was read: nothing was compared")) return job.exitCode();
 	const pairs = pairsOf(old, now);
 	if (pairs.length === 0) throw new InputError(`no id is in both ${before} and ${after}`);
 	const changed = pairs.filter(({ change }) => Math.abs(change) > NOTHING);
 	if (output.isText) {
 		if (changed.length > 0) await output.write(tableOf(changed.slice(0, limit), output));
-		if (changed.length > limit) run.note(`… and ${changed.length - limit} more: --limit`);
+		if (changed.length > limit) job.note(`… and ${changed.length - limit} more: --limit`);
 	} else
 		for (const pair of pairs) {
 			if (output.isClosed) break;
 			await output.write(`${JSON.stringify(pair)}\n`);
 		}
-	await run.commit();
-	summarise(run, pairs, changed);
+	await job.commit();
+	summarise(job, pairs, changed);
 	if (old.size > pairs.length) warn(`${old.size - pairs.length} only in ${before}`);
 	if (now.size > pairs.length) warn(`${now.size - pairs.length} only in ${after}`);
 	const largest = Math.abs(pairs[0].change);
 	const unpaired = old.size + now.size - 2 * pairs.length;
 	const isSmall = largest <= maxChange + NOTHING;
-	return run.exitCode(
+	return job.exitCode(
 		maxChange === undefined || (isSmall && unpaired === 0),
 		isSmall
 			? `--max-change is for runs on both sides, ${count(unpaired, "run")} only on one`

@@ -1,8 +1,8 @@
 /** kp-score score --decide */
 const { callWithAll } = require("../engine.js");
 const { show } = require("../output.js");
-const { Run } = require("../run.js");
-const { openSession } = require("../session.js");
+const { Job } = require("../job.js");
+const { openScorer } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
 const { count, fit, percent, style } = require("../terminal.js");
 
@@ -17,8 +17,8 @@ function lineOf({ accepted, bounds, id, objective, score }, { width }) {
 
 module.exports = async function decide([args], options) {
 	const { memory, minShare } = options;
-	const run = await Run.open(options, await sourcesOf(args));
-	const { known, profiles, save, scorer } = await openSession(run, { saved: true, again: true });
+	const job = await Job.open(options, await sourcesOf(args));
+	const { known, profiles, save, scorer } = await openScorer(job, { saved: true, again: true });
 	const threshold = options.threshold ?? scorer.status().threshold;
 	let accepted = 0;
 	let embedded = 0;
@@ -31,17 +31,17 @@ module.exports = async function decide([args], options) {
 		const { source, successFrom } = provenance;
 		const { id = null, task } = trace;
 		const row = { source, id, objective: task.objective, successFrom, ...decision };
-		return show(run.output, row, lineOf);
+		return show(job.output, row, lineOf);
 	};
-	const decided = callWithAll((trace) => scorer.decide(trace, { known, threshold }), run);
+	const decided = callWithAll((trace) => scorer.decide(trace, { known, threshold }), job);
 	const isNeeded = minShare !== undefined || memory !== undefined;
-	const remarks = await run.each(decided, take, { isNeeded });
-	await run.commit();
+	const remarks = await job.each(decided, take, { isNeeded });
+	await job.commit();
 	if (added > 0) await scorer.warmup();
 	await save();
 	const { traces } = remarks;
 	const share = traces === 0 ? 0 : accepted / traces;
-	run.note(
+	job.note(
 		`${accepted} of ${count(traces, "trace")} (${percent(share)}) score ${threshold} or more; the model saw ${count(embedded + added, "text")}`,
 	);
 	remarks.noteAssumed();
@@ -49,5 +49,5 @@ module.exports = async function decide([args], options) {
 	remarks.warnOfNames(profiles);
 	remarks.warnOfLosses("not decided");
 	const isMet = minShare === undefined || share >= minShare;
-	return run.exitCode(isMet, `--min-share is ${percent(minShare)}`);
+	return job.exitCode(isMet, `--min-share is ${percent(minShare)}`);
 };

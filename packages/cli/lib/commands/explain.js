@@ -3,8 +3,8 @@ const { accountOf } = require("../account.js");
 const { callWithAll } = require("../engine.js");
 const { InputError } = require("../exit.js");
 const { show } = require("../output.js");
-const { Run, sayError } = require("../run.js");
-const { openSession } = require("../session.js");
+const { Job, sayError } = require("../job.js");
+const { openScorer } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
 const { fit, warn } = require("../terminal.js");
 
@@ -38,11 +38,12 @@ class Wanted {
 	}
 }
 
-module.exports = async function explain([args], options) {
+module.exports = async function explain([args], given) {
+	const options = { assumeSuccess: "true", ...given };
 	const wanted = options.id && new Wanted(options.id);
-	const run = await Run.open(options, await sourcesOf(args));
-	const { output } = run;
-	const { known, scorer } = await openSession(run);
+	const job = await Job.open(options, await sourcesOf(args));
+	const { output } = job;
+	const { known, scorer } = await openScorer(job);
 	const objectives = new Map();
 	const hints = new Set();
 	const take = async ({ trace, provenance, report }, stopProgress) => {
@@ -58,15 +59,15 @@ module.exports = async function explain([args], options) {
 		keep(objectives, trace);
 		return wanted?.open.size !== 0;
 	};
-	const explained = callWithAll((trace) => scorer.explainValue(trace, { known }), run);
-	const remarks = await run.each(explained, take, wanted && { isShown: true, onError: sayError });
+	const explained = callWithAll((trace) => scorer.explainValue(trace, { known }), job);
+	const remarks = await job.each(explained, take, wanted && { isShown: true, onError: sayError });
 	const { traces } = remarks;
-	if (!run.endedEarly(`after ${traces} traces`) && wanted?.missing.size > 0)
+	if (!job.endedEarly(`after ${traces} traces`) && wanted?.missing.size > 0)
 		throw new InputError(`no trace with the id ${[...wanted.missing].join(", ")} among ${traces}`);
-	await run.commit();
+	await job.commit();
 	remarks.warnOfLosses("not explained");
 	remarks.noteAssumed();
 	remarks.warnOfDomain();
 	for (const hint of hints) warn(hint);
-	return run.exitCode();
+	return job.exitCode();
 };

@@ -1,6 +1,6 @@
 /** kp-score import */
 const { importTraces } = require("../engine.js");
-const { Run, sayError } = require("../run.js");
+const { Job, sayError } = require("../job.js");
 const { sourcesOf } = require("../sources.js");
 const { count, style } = require("../terminal.js");
 
@@ -24,25 +24,25 @@ module.exports = async function importing([args], given) {
 	const { dryRun } = given;
 	// A survey shows all errors, and needs no options.
 	const options = dryRun ? { assumeSuccess: "true", ...given, errors: "collect" } : given;
-	const run = await Run.open(options, await sourcesOf(args));
-	const { output } = run;
-	const imported = importTraces(run.sources, run);
+	const job = await Job.open(options, await sourcesOf(args));
+	const { output } = job;
+	const imported = importTraces(job);
 	const take = async ({ trace }) => {
 		if (!dryRun) await output.write(`${JSON.stringify(trace)}\n`);
 	};
 	const shown = dryRun ? { isShown: true, onError: () => {} } : { onError: sayError };
-	const remarks = await run.each(imported, take, shown);
+	const remarks = await job.each(imported, take, shown);
 	const { inputs } = remarks;
 	if (dryRun && output.isText) await output.write(textOf(inputs));
 	else if (dryRun) for (const input of inputs) await output.write(`${JSON.stringify(input)}\n`);
-	await run.commit();
+	await job.commit();
 	const traces = count(remarks.traces, "trace");
 	if (!output.isClosed) {
-		if (!dryRun) run.note(`${style("bold", traces)} in ${count(run.sources.length, "source")}`);
+		if (!dryRun) job.note(`${style("bold", traces)} in ${count(job.sources.length, "source")}`);
 		if (dryRun) remarks.noteAssumed();
 		remarks.warnOfLosses("left out", dryRun ? 0 : remarks.errors);
 		remarks.warnOfDomain();
 	}
-	run.endedEarly(`after ${traces}`);
-	return run.exitCode();
+	job.endedEarly(`after ${traces}`);
+	return job.exitCode();
 };

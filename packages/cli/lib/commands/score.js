@@ -3,11 +3,10 @@ const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
 const { show } = require("../output.js");
 const { LEGEND, rowTable } = require("../row-table.js");
-const { Run } = require("../run.js");
-const { openSession } = require("../session.js");
+const { Job } = require("../job.js");
+const { openScorer } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
 const { DIMENSIONS, count, duration, percent, style, warn } = require("../terminal.js");
-const decide = require("./decide.js");
 
 /** If this share of the rows has one value, the dimension hardly affects the order. */
 const ALIKE = 0.8;
@@ -57,40 +56,41 @@ class Statistics {
 	}
 }
 
-function summarise(run, statistics, remarks, ms) {
-	const { again, threshold } = run.options;
-	const { isText } = run.output;
+function summarise(job, statistics, remarks, ms) {
+	const { again, threshold } = job.options;
+	const { isText } = job.output;
 	const { alike, uncompared } = statistics;
 	const { known, traces: scored } = remarks;
 	if (known > 0) {
 		const all = scored + (again ? 0 : known);
 		const what = again ? "not added again" : "not scored; --again scores them";
-		run.note(`${known} of ${all} scored before: ${what}`);
+		job.note(`${known} of ${all} scored before: ${what}`);
 	}
 	const scores = scored > 0 ? `: ${statistics.text}` : "";
-	run.note(`${style("bold", count(scored, "trace"))} in ${duration(ms)}${scores}`);
+	job.note(`${style("bold", count(scored, "trace"))} in ${duration(ms)}${scores}`);
 	const { accepted, share } = statistics.acceptedBy(threshold);
 	if (threshold !== undefined && scored > 0)
-		run.note(`${accepted} of ${scored} (${percent(share)}) score ${threshold} or more`);
+		job.note(`${accepted} of ${scored} (${percent(share)}) score ${threshold} or more`);
 	remarks.noteAssumed();
-	if (isText && scored > 0) run.note(style("dim", LEGEND));
+	if (isText && scored > 0) job.note(style("dim", LEGEND));
 	// Only a table has asterisks to explain.
 	const alone = `* ${uncompared} with a novelty of 0.5, because they were compared with nothing`;
-	if (isText && uncompared > 0) run.note(style("dim", alone));
+	if (isText && uncompared > 0) job.note(style("dim", alone));
 	if (alike.length > 0) warn(`${alike.join(", ")}: the order comes from the other dimensions`);
 	remarks.warnOfDomain();
 }
 
 const highestOf = (rows, top) => rows.sort((a, b) => b.score - a.score).slice(0, top);
 
-module.exports = async function score(args, options) {
-	if (options.decide) return decide(args, options);
+module.exports = async function score(args, given) {
+	const options = { assumeSuccess: "true", ...given };
+	if (options.decide) return require("./decide.js")(args, options);
 	const { threshold, minShare, memory, top } = options;
 	if (minShare !== undefined && threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
-	const run = await Run.open(options, await sourcesOf(args[0]));
-	const { output } = run;
-	const { known, profiles, save, scorer } = await openSession(run, {
+	const job = await Job.open(options, await sourcesOf(args[0]));
+	const { output } = job;
+	const { known, profiles, save, scorer } = await openScorer(job, {
 		saved: true,
 		again: options.again === true,
 	});
@@ -107,22 +107,22 @@ module.exports = async function score(args, options) {
 	};
 	const isNeeded = minShare !== undefined || memory !== undefined;
 	const isShown = top !== undefined || !output.isTerminal;
-	const remarks = await run.each(evaluate(scorer, run, known), take, { isNeeded, isShown });
+	const remarks = await job.each(evaluate(scorer, job, known), take, { isNeeded, isShown });
 	for (const row of highestOf(highest, top)) await show(output, row, lineOf);
-	await run.commit();
+	await job.commit();
 	await save();
 	const ms = performance.now() - began;
 	if (!output.isClosed || isNeeded) {
-		summarise(run, statistics, remarks, ms);
+		summarise(job, statistics, remarks, ms);
 		remarks.warnOfTexts(scorer);
 		remarks.warnOfNames(profiles);
 		remarks.warnOfLosses("not scored");
 	}
 	const kept = memory ? `; ${memory} has them` : "";
-	run.endedEarly(`after ${count(remarks.traces, "trace")}${kept}`);
+	job.endedEarly(`after ${count(remarks.traces, "trace")}${kept}`);
 	const { share } = statistics.acceptedBy(threshold);
 	// If all were scored before, there is nothing to judge.
-	return run.exitCode(
+	return job.exitCode(
 		minShare === undefined || share >= minShare || remarks.traces === 0,
 		`${percent(share)} of the traces score ${threshold} or more, --min-share is ${percent(minShare)}`,
 	);

@@ -1,5 +1,4 @@
 /** Shared by the commands: sources, output, warnings and progress. */
-const { scoreWith } = require("@knowledgepulse/scoring");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { Exit, InputError, Interrupted } = require("./exit.js");
 const { Output, openFile } = require("./output.js");
@@ -94,6 +93,7 @@ class Remarks {
 
 	/** Warns of domains with default weights that resemble another domain. */
 	warnOfNames(profiles) {
+		const { scoreWith } = require("@knowledgepulse/scoring");
 		const others = { task: { objective: "" }, steps: [], outcome: { confidence: 0 } };
 		for (const domain of this.#domains.keys()) {
 			const trace = { ...others, metadata: { task_domain: domain, success: true } };
@@ -127,8 +127,8 @@ function isNoLog({ code, line }, { formats, traces }) {
 	return OF_CONTENTS.includes(code) && formats.length === 0;
 }
 
-/** A run of a command. The first Ctrl-C aborts its signal, which everything awaits; a second one ends the process. */
-class Run extends AbortController {
+/** What a command line asks for. The first Ctrl-C aborts its signal, which everything awaits; a second one ends the process. */
+class Job extends AbortController {
 	#errors = 0;
 	/** The names of the sources for which a folder was searched. */
 	#found;
@@ -148,14 +148,14 @@ class Run extends AbortController {
 
 	/** Opens the output, for sources if given. They are found first, while a signal ends the process. */
 	static async open(options, sources = undefined) {
-		const run = new Run(options);
-		if (sources) await run.read(sources);
+		const job = new Job(options);
+		if (sources) await job.read(sources);
 		const { output } = options;
-		run.output =
+		job.output =
 			output === undefined
-				? new Output(process.stdout, { ...options, signal: run.signal })
-				: await openFile(output, run);
-		return run;
+				? new Output(process.stdout, { ...options, signal: job.signal })
+				: await openFile(output, job);
+		return job;
 	}
 
 	/** Takes the sources in the order of their times. */
@@ -165,28 +165,23 @@ class Run extends AbortController {
 		this.#found = new Set(found.map(({ name }) => name));
 	}
 
-	/** Whether the user has interrupted the run. */
+	/** Whether the user has interrupted the job. */
 	get isInterrupted() {
 		return this.signal.aborted;
 	}
 
-	/** Waits for a promise, or throws when the run is interrupted. */
+	/** Waits for a promise, or throws when the job is interrupted. */
 	until(promise) {
 		return until(this.signal, promise);
 	}
 
-	/** Whether an error is that of a file in a folder that is not a log. */
-	#isSkipped({ report }, error) {
-		if (!this.#found.has(error.source)) return false;
-		return isNoLog(
-			error,
-			report.inputs.find(({ name }) => name === error.source),
-		);
-	}
-
-	/** Whether an error is passed over, because the file is in a folder. */
-	#isPassedOver({ code, source }) {
-		return this.#found.has(source) && (OF_CONTENTS.includes(code) || code === "UNREADABLE");
+	/** Whether an error is passed over: without `--errors` all that is wrong with a file in a folder, else only that it is no log. */
+	#isPassedOver(error, { report }) {
+		const { code, source } = error;
+		if (!this.#found.has(source)) return false;
+		if (this.options.errors === undefined) return [...OF_CONTENTS, "UNREADABLE"].includes(code);
+		const input = report.inputs.find(({ name }) => name === source);
+		return isNoLog(error, input);
 	}
 
 	/** Leaves the files of folders that are not logs out of the sources. Returns the inputs of the others. */
@@ -233,13 +228,10 @@ class Run extends AbortController {
 		try {
 			for await (const item of items) {
 				const { error } = item;
-				if (error && options.errors !== "collect") {
-					if (options.errors === undefined && this.#isPassedOver(error)) continue;
-					if (this.#isSkipped(items, error)) continue;
+				if (error && this.#isPassedOver(error, items)) continue;
+				if (error && options.errors !== "collect")
 					throw Object.assign(new Error(error.message), error);
-				}
 				if (output.isClosed && !isNeeded) break;
-				if (error && this.#isSkipped(items, error)) continue;
 				if (error) {
 					remarks.errors += 1;
 					await show(error);
@@ -271,14 +263,14 @@ class Run extends AbortController {
 		if (path !== undefined) this.note(`written to ${path}`);
 	}
 
-	/** Whether the user has interrupted the run; then says what it has done. */
+	/** Whether the user has interrupted the job; then says what it has done. */
 	endedEarly(done) {
 		if (this.isInterrupted) this.signal.reason.message = `interrupted ${done}`;
 		return this.isInterrupted;
 	}
 
 	/**
-	 * Returns the exit code, or throws if the run was interrupted. If a limit is not met, shows `text`; errors take
+	 * Returns the exit code, or throws if the job was interrupted. If a limit is not met, shows `text`; errors take
 	 * precedence over it.
 	 */
 	exitCode(isMet = true, text = undefined) {
@@ -289,4 +281,4 @@ class Run extends AbortController {
 	}
 }
 
-module.exports = { Run, sayError };
+module.exports = { Job, sayError };

@@ -1,0 +1,90 @@
+/** The scorer of a command, with its memory. */
+const { existsSync, statSync } = require("node:fs");
+const { Scorer } = require("@knowledgepulse/scoring");
+const { InputError, atEnd, cannot } = require("./exit.js");
+const { openFile } = require("./output.js");
+const { say } = require("./terminal.js");
+
+async function profilesOf(job) {
+	const path = job.options.profiles;
+	if (path === undefined) return undefined;
+	const { boundedContentsOf } = require("./sources.js");
+	const text = (await boundedContentsOf(path, job)).toString();
+	try {
+		return JSON.parse(text.replace(/^\uFEFF/, ""));
+	} catch (error) {
+		throw new InputError(`${path}: expected JSON: ${error.message}`);
+	}
+}
+
+/** A scorer with a copy of the memory in a store; without a model it needs none. */
+async function copyOf(store, options) {
+	const alone = new Scorer(options);
+	const { embedder } = await alone.warmup();
+	if (embedder.state !== "ready") return alone;
+	alone.close();
+	const shared = new Scorer({ ...options, store, storeMode: "required" });
+	try {
+		await shared.warmup();
+		return await Scorer.restore(await shared.snapshot(), options);
+	} finally {
+		shared.close();
+	}
+}
+
+/** The scorer for the options. */
+async function scorerOf(options, { profiles, saved, store }) {
+	const { memory, embedder, precision, model, pooling, longText } = options;
+	const settings = { embedder, precision, model, pooling, longText, profiles };
+	if (store && !saved) return copyOf(store, settings);
+	const shared = store ? { ...settings, store, storeMode: "required" } : settings;
+	// A memory that is only read must exist.
+	if (memory === undefined || (saved && !existsSync(memory))) return new Scorer(shared);
+	try {
+		if (!statSync(memory).isFile()) throw new InputError(`${memory}: expected a regular file`);
+		return await Scorer.load(memory, shared);
+	} catch (error) {
+		throw error.syscall ? cannot("read", memory, error) : error;
+	}
+}
+
+/** Opens the memory file for writing, once no other process does. */
+async function memoryOf(path, { signal }) {
+	const { lockFile } = require("./lock.js");
+	const file = await openFile(path, { mode: 0o600 });
+	if (file.path === undefined) throw new InputError(`${path}: expected a regular file`);
+	const release = await lockFile(file.path, { signal, say });
+	atEnd(release);
+	return file;
+}
+
+/**
+ * Opens the memory, if there is one, and loads the model. Traces are added to a copy, unless `saved` is set. `known` is
+ * what is to be done with runs that the memory has: they are scored `again`, or skipped.
+ */
+async function openScorer(job, { saved = false, again = !saved } = {}) {
+	const { options } = job;
+	const { memory, store: url = memory === undefined && process.env.KP_SCORE_STORE } = options;
+	const store = url ? require("./store.js").storeOf(url) : undefined;
+	if (store) atEnd(() => store.close());
+	const file = saved && memory !== undefined && (await memoryOf(memory, job));
+	const profiles = await profilesOf(job);
+	const scorer = await job.until(scorerOf(options, { profiles, saved, store }));
+	atEnd(() => scorer.close());
+	// This also reads the store.
+	if (options.embedder === "required" || (store && saved)) await job.until(scorer.warmup());
+	const hasMemory = store !== undefined || memory !== undefined;
+	return {
+		known: hasMemory ? (again ? "again" : "skip") : "score",
+		profiles,
+		scorer,
+		/** Writes the memory back, if there is a file for it. */
+		async save() {
+			if (!file) return;
+			await file.write(await scorer.snapshot());
+			await file.commit();
+		},
+	};
+}
+
+module.exports = { openScorer, profilesOf };
