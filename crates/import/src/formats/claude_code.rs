@@ -153,7 +153,8 @@ impl Session {
                 }
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let call = call_of_part(part, turn);
-                    put(run, &mut self.calls, call.id.clone(), Event::Call(call));
+                    let is_repeated = self.calls.put(run, call.id.clone(), Event::Call(call));
+                    run.skipped.add_many("repeated", is_repeated.into());
                 }
                 kind if is_result_type(kind) => add_result(run, &mut self.results, part, kind),
                 kind => run.skipped.add(format!("part:{kind}")),
@@ -210,18 +211,8 @@ fn add_thought(run: &mut Run, thoughts: &mut Thoughts, thought: Thought) {
 fn add_result(run: &mut Run, results: &mut Ids, part: Value, kind: &str) {
     let mut result = result_of_part(part, kind, &mut run.skipped);
     result.text = without_reminders(result.text, &mut run.skipped);
-    put(run, results, result.id.clone(), Event::Result(result));
-}
-
-/// Adds a call or a result, or puts it in place of an earlier one with its id.
-fn put(run: &mut Run, places: &mut Ids, id: Option<String>, mut event: Event) {
-    let place = places.get_or_insert(id.as_deref(), || run.events.len() as u32);
-    let Some(earlier) = run.events.get(place as usize) else { return run.events.push(event) };
-    if let (Event::Call(earlier), Event::Call(call)) = (earlier, &mut event) {
-        call.turn = earlier.turn;
-    }
-    run.events.replace(place as usize, event);
-    run.skipped.add("repeated");
+    let is_repeated = results.put(run, result.id.clone(), Event::Result(result));
+    run.skipped.add_many("repeated", is_repeated.into());
 }
 
 /// The beginnings of texts in user messages that no person wrote, and the reasons to skip those.

@@ -36,7 +36,7 @@ pub struct Session {
 }
 
 impl runs::Session for Session {
-    fn begins<'d>(record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
+    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         (record.text("type")? == "session.start").then(|| record.object("data").name("sessionId"))
     }
 

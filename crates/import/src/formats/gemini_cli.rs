@@ -33,7 +33,7 @@ pub struct Session {
 }
 
 impl runs::Session for Session {
-    fn begins<'d>(record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
+    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         fits(record).then(|| record.name("sessionId"))
     }
 

@@ -42,7 +42,7 @@ impl runs::Session for Session {
         true
     }
 
-    fn begins<'d>(record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
+    fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
         let id = record.name("sessionID");
         (open != id).then_some(id)
     }
