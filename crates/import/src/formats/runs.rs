@@ -235,6 +235,25 @@ impl Run {
     }
 }
 
-fn hash(id: &str) -> u64 {
+/// Removes elements with these tags from a text, and counts each.
+pub fn without(tags: &[&str], text: String, reason: &str, skipped: &mut Skipped) -> String {
+    let place = |rest: &str| {
+        let places = tags.iter().filter_map(|tag| {
+            let begin = rest.find(&format!("<{tag}>"))?;
+            let end = format!("</{tag}>");
+            Some((begin, begin + rest[begin..].find(&end)? + end.len()))
+        });
+        places.min()
+    };
+    let (mut kept, mut rest) = (String::new(), text.as_str());
+    while let Some((begin, end)) = place(rest) {
+        kept.push_str(&rest[..begin]);
+        rest = &rest[end..];
+        skipped.add(reason);
+    }
+    if rest.len() == text.len() { text } else { kept + rest }
+}
+
+pub fn hash(id: &str) -> u64 {
     first_bits(Sha256::new_with_prefix(id))
 }
