@@ -1,12 +1,19 @@
 /** Logs of every format, and the documentation of the formats. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { copyFileSync, createReadStream, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+	copyFileSync,
+	createReadStream,
+	existsSync,
+	readdirSync,
+	readFileSync,
+	writeFileSync,
+} from "node:fs";
 import { basename, join, relative } from "node:path";
 import { test } from "node:test";
 import { Scorer, scoreWith } from "@knowledgepulse/scoring";
 import { fromMessages, importTraces, LOG_FORMATS } from "@knowledgepulse/scoring/logs";
-import { all, assumed, conversation, readLogs, written } from "../support/imports.mjs";
+import { all, assumed, conversation, logRoots, readLogs, written } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 
 const options = { ...assumed, errors: "collect" };
@@ -171,6 +178,17 @@ for (const { root, paths, golden } of logs.filter(({ name }) => name === "atif")
 		assert.deepEqual(found, JSON.parse(readFileSync(file, "utf8")));
 	});
 }
+
+const [, , , later] = logRoots;
+test("importTraces takes objectives for recorded logs as the specification says", {
+	skip: !existsSync(later),
+}, async () => {
+	const golden = JSON.parse(readFileSync(join(later, "golden/options.json"), "utf8"));
+	for (const { file, options, ...expected } of golden) {
+		const [{ name, ...found }] = await goldenOf(later, join(later, file), options);
+		assert.deepEqual(found, expected, file);
+	}
+});
 
 test("imported traces score as in Rust, bit for bit, with the same text", async () => {
 	const found = new Map();

@@ -11,22 +11,22 @@ const pathOf = (path) => fileURLToPath(new URL(path, import.meta.url));
 export const written = pathOf("../logs");
 
 /** Beside the repository there may be recorded logs, whose results have digests. */
-const roots = [written, ...["logs", "logs-2"].map((name) => pathOf(`../../../shared/${name}`))];
+const recorded = ["logs", "logs-2", "logs-3"].map((name) => pathOf(`../../../shared/${name}`));
+export const logRoots = [written, ...recorded];
 
 /**
  * Returns all logs, by folder: the paths of the files, and their results.
  * @returns {{ root: string, name: string, paths: string[], golden: any[] }[]}
  */
 export const readLogs = () =>
-	roots.filter(existsSync).flatMap((root) =>
+	logRoots.filter(existsSync).flatMap((root) =>
 		readdirSync(join(root, "golden"))
 			// Results with other options are separate.
 			.filter((file) => file !== "options.json")
 			.map((file) => {
 				// A later specification changes these results.
 				const newer = join(root, "../logs-3/golden-of", basename(root), file);
-				const isNewer = file === "errors.json" && existsSync(newer);
-				const path = isNewer ? newer : join(root, "golden", file);
+				const path = existsSync(newer) ? newer : join(root, "golden", file);
 				const golden = JSON.parse(readFileSync(path, "utf8"));
 				const paths = golden.map(({ file }) => join(root, file));
 				return { root, name: basename(file, ".json"), paths, golden };

@@ -101,6 +101,12 @@ pub fn detect(
 pub trait ReadRuns: Send {
     fn read(&mut self, value: Value, out: &mut Runs);
 
+    /// Returns whether an object belongs to the runs so far, whatever its format is by itself. `_is_next`: whether it
+    /// follows another value of this format.
+    fn claims(&self, _object: Value, _is_next: bool) -> bool {
+        false
+    }
+
     /// Hands over the runs that are complete unless a later value continues them.
     fn hand_over(&mut self, _out: &mut Runs) {}
 

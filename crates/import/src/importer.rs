@@ -90,6 +90,19 @@ struct Input {
     unknown_names: BTreeSet<String>,
 }
 
+impl Input {
+    /// Returns the format to whose runs a value belongs, whatever its format is by itself.
+    fn claimed(&self, value: Value) -> Option<&'static Format> {
+        let is_next =
+            |format: &Format| self.previous.is_some_and(|previous| previous.name == format.name);
+        let object = value.as_object()?;
+        let mut formats = self.formats.iter();
+        formats
+            .find(|(format, reader)| reader.claims(object, is_next(format)))
+            .map(|(format, _)| *format)
+    }
+}
+
 impl Importer {
     /// Returns an importer.
     pub fn new(options: Options) -> Self {
@@ -274,7 +287,8 @@ impl Importer {
 
     fn take(&mut self, input: &mut Input, value: Value, line: u64) {
         let Some(report) = self.reports.last_mut() else { return };
-        let Some(format) = detect(value, input.previous, &report.formats) else {
+        let detected = || detect(value, input.previous, &report.formats);
+        let Some(format) = input.claimed(value).or_else(detected) else {
             // Each element is a value by itself.
             if let Some(elements) = value.as_array()
                 && elements.iter().any(Value::is_object)

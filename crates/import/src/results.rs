@@ -132,6 +132,11 @@ pub fn flag<'d>(value: impl Members<'d>) -> Option<bool> {
     })
 }
 
+/// Returns whether an exit code says that the tool failed; `None` if it is no number.
+pub fn has_failed(code: Option<Value>) -> Option<bool> {
+    code?.as_f64().map(|code| code != 0.0)
+}
+
 /// Returns whether the text of a result reads like a failure.
 fn is_failure(text: &str) -> bool {
     static BEGINNING: LazyLock<Regex> = LazyLock::new(|| {

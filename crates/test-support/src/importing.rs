@@ -25,17 +25,18 @@ pub struct Logs {
 /// repository.
 pub fn logs() -> Vec<Logs> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let roots = ["__test__/logs", "../shared/logs", "../shared/logs-2"];
+    let roots = ["__test__/logs", "../shared/logs", "../shared/logs-2", "../shared/logs-3"];
     let mut all = Vec::new();
     for root in roots.map(|name| repository.join(name)).iter().filter(|root| root.exists()) {
         // Golden files have the results of each file.
         let entries = fs::read_dir(root.join("golden")).expect("golden files");
         let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
         names.sort();
+        // Results with other options are separate.
+        names.retain(|path| !path.ends_with("options.json"));
         for path in names {
             let golden = serde_json::from_str(&fs::read_to_string(&path).expect("a golden file"));
-            // Results with other options are not a list.
-            let Value::Array(golden) = golden.expect("JSON") else { continue };
+            let Value::Array(golden) = golden.expect("JSON") else { panic!("not a list") };
             let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
             let file = |result: &Value| root.join(result["file"].as_str().expect("a file"));
             all.push(Logs { name, files: golden.iter().map(file).collect() });

@@ -1,16 +1,18 @@
 //! Sessions of Claude Code, and its output as a stream.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem, sync::LazyLock};
+
+use regex::Regex;
 
 use super::{
     messages::{call_of_part, is_result_type, parts, result_of_part},
-    runs::{self, Ids, OpenRuns},
+    runs::{self, Ids, OpenRuns, without},
 };
 use crate::{
     events::{Event, Origin, Run, Skipped, ToolResult, Turn},
     format::{ReadRuns, Runs},
     json::{self, Members, Value},
-    results::text_of_part,
+    results::{regex, text_of_part},
     time,
 };
 
@@ -113,17 +115,21 @@ impl Session {
             && let Some(is_error) = record.flag("is_error")
         {
             let subtype = record.text("subtype").unwrap_or("success");
-            run.status = Some(!is_error && subtype == "success");
+            run.status = (is_error || subtype != "success").then_some(false);
         }
-        if !matches!(kind, "user" | "assistant") {
+        // What a person types while the agent works.
+        let queued = record.object("attachment").filter(|attachment| {
+            kind == "attachment" && attachment.text("type") == Some("queued_command")
+        });
+        if !matches!(kind, "user" | "assistant") && queued.is_none() {
             return run.skipped.add(format!("record:{kind}"));
         }
         if is_repeated {
             return run.skipped.add("repeated");
         }
         let message = record.object("message");
-        let content =
-            message.member("content").filter(|value| value.is_string() || value.is_array());
+        let content = queued.member("prompt").or_else(|| message.member("content"));
+        let content = content.filter(|value| value.is_string() || value.is_array());
         let Some(content) = content else { return run.skipped.add("malformed") };
         let model = message.text("model");
         let is_true = |name| record.flag(name) == Some(true);
@@ -135,6 +141,12 @@ impl Session {
         ];
         if let Some((reason, _)) = reasons.into_iter().find(|(_, applies)| *applies) {
             run.skipped.add(reason);
+            if reason == "compact_summary" && run.fallback.is_none() {
+                let texts = parts(Some(content)).filter(|(kind, _)| *kind == "text");
+                let texts: Vec<_> = texts.filter_map(|(_, part)| text_of_part(part)).collect();
+                let text = Some(texts.join("\n")).filter(|text| !json::is_blank(text));
+                run.fallback = text.map(|text| (text, Origin::Copied));
+            }
         } else if kind == "assistant" {
             let id = message.name("id").or_else(|| record.name("uuid"));
             self.read_answer(content, id, run);
@@ -153,7 +165,8 @@ impl Session {
                 }
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let call = call_of_part(part, turn);
-                    put(run, &mut self.calls, call.id.clone(), Event::Call(call));
+                    let is_repeated = self.calls.put(run, call.id.clone(), Event::Call(call));
+                    run.skipped.add_many("repeated", is_repeated.into());
                 }
                 kind if is_result_type(kind) => add_result(run, &mut self.results, part, kind),
                 kind => run.skipped.add(format!("part:{kind}")),
@@ -163,11 +176,13 @@ impl Session {
 
     fn read_user(&mut self, content: Value, run: &mut Run) {
         let mut texts = Vec::new();
+        let mut is_first = true;
         for (kind, part) in parts(Some(content)) {
             match kind {
                 "text" => {
                     let text = text_of_part(part).unwrap_or_default();
-                    let text = read_human(&text, run);
+                    let is_first = mem::take(&mut is_first) && run.events.is_empty();
+                    let text = read_human(&text, is_first, run);
                     texts.extend(text.filter(|text| !json::is_blank(text)));
                 }
                 kind if is_result_type(kind) => add_result(run, &mut self.results, part, kind),
@@ -210,18 +225,8 @@ fn add_thought(run: &mut Run, thoughts: &mut Thoughts, thought: Thought) {
 fn add_result(run: &mut Run, results: &mut Ids, part: Value, kind: &str) {
     let mut result = result_of_part(part, kind, &mut run.skipped);
     result.text = without_reminders(result.text, &mut run.skipped);
-    put(run, results, result.id.clone(), Event::Result(result));
-}
-
-/// Adds a call or a result, or puts it in place of an earlier one with its id.
-fn put(run: &mut Run, places: &mut Ids, id: Option<String>, mut event: Event) {
-    let place = places.get_or_insert(id.as_deref(), || run.events.len() as u32);
-    let Some(earlier) = run.events.get(place as usize) else { return run.events.push(event) };
-    if let (Event::Call(earlier), Event::Call(call)) = (earlier, &mut event) {
-        call.turn = earlier.turn;
-    }
-    run.events.replace(place as usize, event);
-    run.skipped.add("repeated");
+    let is_repeated = results.put(run, result.id.clone(), Event::Result(result));
+    run.skipped.add_many("repeated", is_repeated.into());
 }
 
 /// The beginnings of texts in user messages that no person wrote, and the reasons to skip those.
@@ -244,10 +249,35 @@ const NOT_HUMAN: [(&str, &str); 13] = [
     ("<ide_selection>", "editor_context"),
 ];
 
-/// Returns the text of a person; `None` if nobody wrote it.
-fn read_human(text: &str, run: &mut Run) -> Option<String> {
+/// The tags of messages of other agents.
+const AGENTS: [&str; 3] = ["teammate-message", "agent-message", "cross-session-message"];
+
+/// Returns what other agents say in a text.
+fn read_agents(text: &str) -> Option<String> {
+    static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+        let message = |tag: &str| format!(r"<{tag}\b[^>]*>(.*?)</{tag}>");
+        regex(&format!("(?s){}", AGENTS.map(message).join("|")))
+    });
+    let messages = MESSAGE.captures_iter(text);
+    let inside = messages.filter_map(|message| message.iter().flatten().nth(1));
+    let inside = inside.map(|inside| json::trimmed(inside.as_str()));
+    let inside: Vec<_> = inside.filter(|inside| !inside.is_empty()).collect();
+    (!inside.is_empty()).then(|| inside.join("\n"))
+}
+
+/// Returns the text of a person; `None` if nobody wrote it. `is_first`: whether nothing comes before it in the run.
+fn read_human(text: &str, is_first: bool, run: &mut Run) -> Option<String> {
     let beginning = text.trim_start_matches(json::BLANK);
-    if beginning.starts_with("<task-notification>") {
+    let tag = beginning.strip_prefix('<').unwrap_or_default();
+    let is_of_agent = AGENTS.iter().any(|name| tag.starts_with(name));
+    // The task of a member of a team is its objective.
+    if is_of_agent
+        && is_first
+        && let Some(task) = read_agents(text)
+    {
+        return Some(task);
+    }
+    if is_of_agent || tag.starts_with("task-notification>") {
         // Without a call of this id, it answers none.
         let id = Some(String::new());
         let text = without_reminders(text.into(), &mut run.skipped);
@@ -256,7 +286,7 @@ fn read_human(text: &str, run: &mut Run) -> Option<String> {
     }
     if let Some((_, reason)) = NOT_HUMAN.iter().find(|(begin, _)| beginning.starts_with(begin)) {
         run.skipped.add(*reason);
-        if *reason == "command" && run.fallback.is_none() {
+        if *reason == "command" && !matches!(run.fallback, Some((_, Origin::Command))) {
             run.fallback = command(text).map(|command| (command, Origin::Command));
         }
         return None;
@@ -276,15 +306,6 @@ fn command(text: &str) -> Option<String> {
 }
 
 /// Removes the reminders of the program to the model.
-fn without_reminders(text: String, skipped: &mut Skipped) -> String {
-    let mut rest = text.as_str();
-    let mut kept = String::new();
-    while let Some((before, reminder)) = rest.split_once("<system-reminder>")
-        && let Some((_, after)) = reminder.split_once("</system-reminder>")
-    {
-        kept.push_str(before);
-        rest = after;
-        skipped.add("system_reminder");
-    }
-    if kept.is_empty() && rest.len() == text.len() { text } else { kept + rest }
+pub fn without_reminders(text: String, skipped: &mut Skipped) -> String {
+    without(&["system-reminder"], text, "system_reminder", skipped)
 }

@@ -6,17 +6,22 @@ use regex::Regex;
 
 use super::{
     messages::call_of_part,
-    runs::{self, Ids},
+    runs::{self, Ids, without},
 };
 use crate::{
     events::{Event, Run, ToolResult},
-    json::{Members, Value},
-    results::{flag, regex, text_of},
+    json::{BLANK, Members, Value, is_blank, trimmed},
+    results::{flag, has_failed, regex, text_of},
 };
 
 /// How the shell of Copilot CLI says that a command has failed.
-static EXIT: LazyLock<Regex> =
-    LazyLock::new(|| regex("(?m)^<exited with exit code -?[1-9][0-9]*>"));
+static EXIT: LazyLock<Regex> = LazyLock::new(|| {
+    let code = r"exit code -?[1-9][0-9]*>";
+    regex(&format!(r"(?m)^<exited with {code}|^<shellId: [^<>\n]* completed with {code}[^\n]*\z"))
+});
+
+/// The tags of what Copilot CLI adds to the text of a person.
+const ADDED: [&str; 3] = ["current_datetime", "system_reminder", "reminder"];
 
 pub fn fits(record: Value) -> bool {
     const SUBJECTS: &str = "session user assistant tool system hook subagent skill permission";
@@ -36,7 +41,7 @@ pub struct Session {
 }
 
 impl runs::Session for Session {
-    fn begins<'d>(record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
+    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         (record.text("type")? == "session.start").then(|| record.object("data").name("sessionId"))
     }
 
@@ -77,7 +82,8 @@ impl runs::Session for Session {
             "abort" => run.skipped.add("interruption"),
             kind => {
                 if kind == "session.task_complete" {
-                    run.status = data.flag("success").or(run.status);
+                    let success = data.flag("success");
+                    run.status = success.map_or(run.status, |success| (!success).then_some(false));
                 }
                 run.skipped.add(format!("record:{kind}"));
             }
@@ -122,7 +128,16 @@ fn read_user(data: Value, run: &mut Run) {
     if !is_own || data.flag("isAutopilotContinuation") == Some(true) {
         return run.skipped.add("context");
     }
-    run.read_user(data.member("content"));
+    let content = data
+        .member("content")
+        .filter(|content| content.as_str().is_none_or(|text| !is_blank(text)));
+    match data.name("transformedContent").filter(|_| content.is_none()) {
+        Some(text) => {
+            let text = without(&ADDED, text.into(), "context", &mut run.skipped);
+            run.say_human(&[trimmed(&text)]);
+        }
+        None => run.read_user(data.member("content")),
+    }
     run.read_each(data.member("attachments"), Run::skip_as_part);
 }
 
@@ -134,7 +149,10 @@ fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
         .or_else(|| data.object("error").member("message"));
     let output = text_of(value, &mut run.skipped);
     run.read_each(result.member("binaryResultsForLlm"), Run::skip_as_part);
-    let has_failed = data.flag("success") == Some(false) || EXIT.is_match(&output.text);
+    let metrics = data.object("toolTelemetry").object("metrics");
+    let has_failed = data.flag("success") == Some(false)
+        || has_failed(metrics.get("exit_code")) == Some(true)
+        || EXIT.is_match(output.text.trim_end_matches(BLANK));
     let result = output.into_result(has_failed.then_some(true).or_else(|| flag(data)));
     run.events.push(Event::Result(ToolResult { id: id.map(Into::into), ..result }));
 }

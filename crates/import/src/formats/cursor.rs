@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::{messages::content, runs};
 use crate::{
-    events::{Event, Run},
+    events::{Event, Run, Skipped},
     json::{self, Members, Value},
     results::regex,
 };
@@ -44,21 +44,19 @@ impl runs::Session for Session {
         } else {
             let begin = run.events.len();
             run.read_assistant(Some(message), content(message));
-            let mut answer = run.events.split_off(begin);
-            answer.retain_mut(|event| is_shown(event, run));
-            run.events.extend(answer);
+            run.amend(begin, is_shown);
         }
     }
 }
 
 /// Removes placeholders of hidden text. Returns whether any text is left.
-fn is_shown(event: &mut Event, run: &mut Run) -> bool {
+fn is_shown(event: &mut Event, skipped: &mut Skipped) -> bool {
     let Event::Thought { text, .. } = event else { return true };
     let count = text.matches(REDACTED).count();
     if count == 0 {
         return true;
     }
-    run.skipped.add_many("redacted", count as u64);
+    skipped.add_many("redacted", count as u64);
     *text = text.replace(REDACTED, "");
     !json::is_blank(text)
 }

@@ -1,15 +1,15 @@
 //! Sessions of Gemini CLI: documents, or lines of which later ones change earlier ones.
 
-use std::mem;
+use std::{collections::HashSet, mem};
 
 use super::{
     messages::{call_of_part, parts},
-    runs::{self, Ids},
+    runs::{self, Ids, hash},
 };
 use crate::{
-    events::{Event, Events, Run, Skipped},
+    events::{Call, Event, Events, Run, Skipped, ToolResult},
     format::Runs,
-    json::{Members, Value},
+    json::{BLANK, Members, Value},
     results::{Output, flag, is_text_type, text_of, text_of_part},
 };
 
@@ -26,14 +26,20 @@ pub fn is_change(record: Value) -> bool {
 #[derive(Default)]
 pub struct Session {
     is_subagent: bool,
-    /// The events of the messages, in order. A later message replaces one with the same id.
-    messages: Vec<(Events, Skipped)>,
+    /// What was read of the messages, in order. A later message replaces one with the same id.
+    messages: Vec<Message>,
     places: Ids,
     size: usize,
 }
 
+struct Message {
+    events: Events,
+    skipped: Skipped,
+    is_of_user: bool,
+}
+
 impl runs::Session for Session {
-    fn begins<'d>(record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
+    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         fits(record).then(|| record.name("sessionId"))
     }
 
@@ -67,9 +73,18 @@ impl runs::Session for Session {
         if self.is_subagent {
             return out.skip("subagent");
         }
-        for (events, skipped) in self.messages {
-            run.events.extend(events);
+        let mut answered = HashSet::new();
+        for Message { events, skipped, is_of_user } in self.messages {
             run.skipped.merge(skipped);
+            for event in events {
+                // User messages have the results of the answer before once more.
+                let id = if let Event::Result(result) = &event { result.id.as_ref() } else { None };
+                if id.is_some_and(|id| !answered.insert(hash(id)) && is_of_user) {
+                    run.skipped.add("repeated");
+                } else {
+                    run.events.push(event);
+                }
+            }
         }
         out.run(run);
     }
@@ -80,58 +95,140 @@ impl Session {
     fn add(&mut self, message: Value, run: &mut Run) {
         let skipped = mem::take(&mut run.skipped);
         read(message, run);
-        let read = (mem::take(&mut run.events), mem::replace(&mut run.skipped, skipped));
-        self.size += size(&read);
+        let read = Message {
+            events: mem::take(&mut run.events),
+            skipped: mem::replace(&mut run.skipped, skipped),
+            is_of_user: message.text("type") == Some("user"),
+        };
+        self.size += read.size();
         let next = self.messages.len() as u32;
         let place = self.places.get_or_insert(message.name("id"), || next);
         let Some(earlier) = self.messages.get_mut(place as usize) else {
             return self.messages.push(read);
         };
-        self.size -= size(earlier);
+        self.size -= earlier.size();
         *earlier = read;
         run.skipped.add("repeated");
     }
 }
 
-fn size((events, skipped): &(Events, Skipped)) -> usize {
-    let reasons = skipped.iter().next().map_or(0, |_| size_of::<[String; 24]>());
-    size_of::<(Events, Skipped)>() + events.size() + reasons
+impl Message {
+    fn size(&self) -> usize {
+        let reasons = self.skipped.iter().next().map_or(0, |_| size_of::<[String; 24]>());
+        size_of::<Self>() + self.events.size() + reasons
+    }
 }
 
 fn read(message: Value, run: &mut Run) {
     match message.text("type") {
-        Some("user") => run.read_user(message.member("content")),
+        Some("user") => read_user(message.member("content"), None, run),
         Some("gemini") => read_answer(message, run),
         Some(kind) => run.skipped.add(format!("record:{kind}")),
         None => run.skipped.add("malformed"),
     }
 }
 
+/// The beginnings of texts in user messages that Gemini CLI or its relatives wrote, and the reasons to skip those.
+const NOT_HUMAN: [(&str, &str); 4] = [
+    ("<session_context>", "context"),
+    ("<hook_context>", "context"),
+    ("<qwen:", "context"),
+    ("<state_snapshot>", "compact_summary"),
+];
+
+/// Reads a user message: results, then texts. `flag`: whether the record says that the tools failed.
+pub(super) fn read_user(content: Option<Value>, flag: Option<bool>, run: &mut Run) {
+    let mut texts = Vec::new();
+    for (kind, part) in parts(content) {
+        if kind == RESPONSE {
+            let response = part.object("response");
+            let is_error =
+                response.member("error").is_some() && response.member("output").is_none();
+            let output = output(kind, part, &mut run.skipped).unwrap_or_default();
+            let result = output.into_result(flag.or(is_error.then_some(true)));
+            let [id, name] = ["id", "name"].map(|member| part.name(member).map(Into::into));
+            run.events.push(Event::Result(ToolResult { id, name, ..result }));
+        } else if is_text_type(kind) {
+            let text = text_of_part(part).unwrap_or_default();
+            let begins =
+                |(begin, _): &&(&str, _)| text.trim_start_matches(BLANK).starts_with(begin);
+            match NOT_HUMAN.iter().find(begins) {
+                Some((_, reason)) => run.skipped.add(*reason),
+                None => texts.push(text),
+            }
+        } else {
+            run.read_result_part(kind, part);
+        }
+    }
+    run.say_human(&texts);
+}
+
 fn read_answer(message: Value, run: &mut Run) {
+    let content = message.member("content");
+    // What a checkpoint has in the content stands beside it as well.
+    let has_thoughts = parts(content).any(|(kind, _)| kind == "thought");
     run.read_each(message.member("thoughts"), |run, thought| {
+        if has_thoughts {
+            return run.skipped.add("repeated");
+        }
         let texts = ["subject", "description"].into_iter().filter_map(|name| thought.name(name));
         run.events.push(Event::reasoned(texts.collect::<Vec<_>>().join("\n")));
     });
+    let begin = run.events.len();
     let turn = run.next_turn();
-    let turn = run.read_content(message.member("content"), turn);
+    let turn = run.read_content(content, turn);
+    let end = run.events.len();
     run.read_each(message.member("toolCalls"), |run, value| {
+        let call = call_of_part(value, turn);
         let has_failed = matches!(value.text("status"), Some("error" | "cancelled"));
         let output = match (value.member("result"), value.text("resultDisplay")) {
-            (Some(result), _) => Some(text_of_result(result, &mut run.skipped)),
+            (Some(result), _) => Some(text_of_result(result, call.id.as_deref(), &mut run.skipped)),
             (None, Some(text)) => Some(Output { text: text.into(), failed: None }),
             (None, None) => has_failed.then(Output::default),
         };
         let flag = has_failed.then_some(true).or_else(|| flag(value));
         let result = output.map(|output| output.into_result(flag));
-        run.call_with_result(call_of_part(value, turn), result);
+        let place = |is_it: &dyn Fn(&Call) -> bool| {
+            let mut places = begin..end;
+            places.find(|place| run.events[*place].call().is_some_and(is_it))
+        };
+        let of_content = place(&|other| other.id.is_some() && other.id == call.id)
+            .or_else(|| place(&|other| other.id.is_none() && other.name == call.name));
+        let Some(place) = of_content else { return run.call_with_result(call, result) };
+        run.skipped.add("repeated");
+        run.turns.results.extend(result.map(|result| call.answer(result)));
+        if let Some(said) = run.events[place].call().cloned() {
+            run.events.replace(place, Event::Call(Call { id: call.id, ..said }));
+        }
     });
     run.end_step();
 }
 
-/// Returns the text of a result: of the responses in it, and of its text parts.
-fn text_of_result(result: Value, skipped: &mut Skipped) -> Output {
-    let output = |(kind, part): (&str, Value)| match part.member("response") {
-        Some(response) if kind == "tool_call_response" => {
+/// The type of a part with the response of a function.
+const RESPONSE: &str = "tool_call_response";
+
+/// Returns the text of the result of the call with this id: of the responses in it, and of its text parts.
+fn text_of_result(result: Value, id: Option<&str>, skipped: &mut Skipped) -> Output {
+    let parts = parts(Some(result));
+    let is_answer = |(kind, part): (&str, Value)| {
+        kind == RESPONSE && id.is_some_and(|id| part.name("id") == Some(id))
+    };
+    // It may have the responses to all calls of the turn.
+    let has_answer = parts.clone().any(is_answer);
+    let (kept, others): (Vec<_>, Vec<_>) = parts
+        .partition(|(kind, part)| !has_answer || *kind != RESPONSE || is_answer((*kind, *part)));
+    skipped.add_many("repeated", others.len() as u64);
+    let outputs = kept.into_iter().filter_map(|(kind, part)| output(kind, part, skipped));
+    let joined = outputs.reduce(|all, output| Output {
+        text: all.text + "\n" + &output.text,
+        failed: all.failed.or(output.failed),
+    });
+    joined.unwrap_or_default()
+}
+
+fn output(kind: &str, part: Value, skipped: &mut Skipped) -> Option<Output> {
+    match part.member("response") {
+        Some(response) if kind == RESPONSE => {
             Some(text_of(response.first(&["output", "error"]).unwrap_or(response), skipped))
         }
         _ if is_text_type(kind) => {
@@ -141,11 +238,5 @@ fn text_of_result(result: Value, skipped: &mut Skipped) -> Output {
             skipped.add(format!("part:{kind}"));
             None
         }
-    };
-    let outputs = parts(Some(result)).filter_map(output);
-    let joined = outputs.reduce(|all, output| Output {
-        text: all.text + "\n" + &output.text,
-        failed: all.failed.or(output.failed),
-    });
-    joined.unwrap_or_default()
+    }
 }

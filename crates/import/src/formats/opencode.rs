@@ -1,11 +1,11 @@
-//! Sessions of opencode: exports, and `opencode run --format json`.
+//! Sessions of opencode: exports of versions 1 and 2, and `opencode run --format json`.
 
 use super::runs;
 use crate::{
     events::{Call, CallInput, Event, Run},
     format::Runs,
     json::{Array, Members, Value},
-    results::text_of,
+    results::{has_failed, text_of},
     time,
 };
 
@@ -18,7 +18,15 @@ pub fn fits(object: Value) -> bool {
 fn is_export(object: Value) -> bool {
     let first = object.list("messages").and_then(Array::first);
     let is_message = first.object("info").is_some() && first.list("parts").is_some();
-    object.object("info").is_some() && is_message
+    object.object("info").is_some() && is_message || is_export_of_2(object)
+}
+
+/// Returns whether an object is an export of opencode 2.
+fn is_export_of_2(object: Value) -> bool {
+    let first = object.list("messages").and_then(Array::first);
+    let is_message = first.name("id").and(first.name("type")).and(first.object("time")).is_some();
+    let is_other = first.has("info") || first.has("role");
+    object.object("info").name("id").is_some() && is_message && !is_other
 }
 
 /// A session of a stream, whose records are the parts of answers.
@@ -37,12 +45,13 @@ impl runs::Session for Session {
             created_at: info.object("time").member("created").and_then(time::utc),
             ..Run::at(out.line)
         };
-        run.read_each(export.member("messages"), read_message);
+        let read = if is_export_of_2(export) { read_message_of_2 } else { read_message };
+        run.read_each(export.member("messages"), read);
         out.run(run);
         true
     }
 
-    fn begins<'d>(record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
+    fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
         let id = record.name("sessionID");
         (open != id).then_some(id)
     }
@@ -73,14 +82,37 @@ fn read_message(run: &mut Run, message: Value) {
         Some("assistant") if info.flag("summary") == Some(true) => {
             run.skipped.add("compact_summary");
         }
-        Some("assistant") => {
-            run.end_turn();
-            run.read_each(parts, read_part);
-            run.end_step();
-        }
+        Some("assistant") => read_answer(parts, run),
         Some(role) => run.skipped.add(format!("role:{role}")),
         None => run.skipped.add("malformed"),
     }
+}
+
+fn read_message_of_2(run: &mut Run, message: Value) {
+    match message.text("type").unwrap_or("?") {
+        "user" => {
+            run.events.extend(message.text("text").map(|text| Event::Human(text.into())));
+            run.skipped.add_many("part:file", message.elements("files").count() as u64);
+        }
+        "assistant" => read_answer(message.member("content"), run),
+        kind @ ("synthetic" | "system") => run.skipped.add(kind),
+        "shell" => run.skipped.add("user_tool"),
+        "compaction" => run.skipped.add("compact_summary"),
+        kind => {
+            if let ("idle", Some(outcome @ ("succeeded" | "failed"))) =
+                (kind, message.text("outcome"))
+            {
+                run.status = (outcome == "failed").then_some(false);
+            }
+            run.skipped.add(format!("record:{kind}"));
+        }
+    }
+}
+
+fn read_answer(parts: Option<Value>, run: &mut Run) {
+    run.end_turn();
+    run.read_each(parts, read_part);
+    run.end_step();
 }
 
 fn text<'d>(part: Value<'d>, run: &mut Run) -> Option<&'d str> {
@@ -110,19 +142,29 @@ fn read_part(run: &mut Run, part: Value) {
     }
 }
 
+/// Reads a call, whose members have other names in opencode 2.
 fn read_tool(part: Value, run: &mut Run) {
     let state = part.object("state");
-    let status = state.text("status");
-    if status == Some("pending") {
+    let status = state.text("status").unwrap_or_default();
+    if matches!(status, "pending" | "streaming") {
         return run.skipped.add("partial_call");
     }
     let turn = run.turn();
+    let name = part.first_name(&["tool", "name"]);
+    // The tool that answers calls with invalid arguments.
+    let is_invalid = name == Some("invalid");
+    let name = state.object("input").name("tool").filter(|_| is_invalid).or(name);
     let input = CallInput::recorded(state.member("input"));
-    let call = Call::new(part.name("tool"), input, part.name("callID"), turn);
-    let is_error = status == Some("error");
-    let value = state.member(if is_error { "error" } else { "output" });
-    let exit = state.member("metadata").get("exit").and_then(Value::as_f64);
-    let has_failed = if is_error { Some(true) } else { exit.map(|code| code != 0.0) };
+    let call = Call::new(name, input, part.first_name(&["callID", "id"]), turn);
+    let message = state.object("error").member("message").filter(|message| message.is_string());
+    let value = match status {
+        "error" => message.or_else(|| state.first(&["content", "error"])),
+        "completed" => state.first(&["output", "content"]),
+        _ => state.member("output"),
+    };
+    let exit = has_failed(state.first(&["metadata", "structured"]).get("exit"));
+    let is_error = status == "error";
+    let has_failed = if is_error || is_invalid { Some(true) } else { exit };
     let result = (value.is_some() || is_error)
         .then(|| text_of(value, &mut run.skipped).into_result(has_failed));
     run.call_with_result(call, result);

@@ -18,7 +18,7 @@ pub fn fits(record: Value) -> bool {
 pub struct Session;
 
 impl runs::Session for Session {
-    fn begins<'d>(record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
+    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         (record.text("type")? == "session").then(|| record.name("id"))
     }
 

@@ -8,7 +8,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    events::{Run, TOO_MUCH_TEXT, first_bits},
+    events::{Event, Run, Skipped, TOO_MUCH_TEXT, first_bits},
     format::{ReadRuns, Runs},
     json::{Members, Value},
     reader::MAX_BYTES,
@@ -22,9 +22,15 @@ pub trait Session: Default + Send {
         false
     }
 
-    /// Returns the key of the session that a record begins; `None` if it belongs to the open one, whose key is `_open`.
-    fn begins<'d>(_record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
+    /// Returns the key of the session that a record begins; `None` if it belongs to this one, whose key is `_open`.
+    fn begins<'d>(&self, _record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         None
+    }
+
+    /// Returns whether a record belongs to this session, whatever its format is by itself. `_is_next`: whether it
+    /// follows another record of this format.
+    fn claims(&self, _record: Value, _is_next: bool) -> bool {
+        false
     }
 
     /// Returns the time of a record. The first one is that of the session.
@@ -53,14 +59,33 @@ pub struct Sessions<S> {
     open: Option<(u32, Option<String>)>,
 }
 
+impl<S: Session> Sessions<S> {
+    /// Returns the session that goes on; `None` if there is none, or if it was too large.
+    fn session(&self) -> Option<&S> {
+        let (number, _) = self.open.as_ref()?;
+        self.runs.runs.get(number).map(|open| &open.session)
+    }
+}
+
 impl<S: Session> ReadRuns for Sessions<S> {
+    fn claims(&self, record: Value, is_next: bool) -> bool {
+        self.session().is_some_and(|session| session.claims(record, is_next))
+    }
+
     /// Reads a record into its session. A record before the first session begins one.
     fn read(&mut self, record: Value, out: &mut Runs) {
         if S::read_whole(record, out) {
             return;
         }
         let open = self.open.as_ref();
-        let begun = S::begins(record, open.and_then(|(_, key)| key.as_deref()));
+        let open_key = open.and_then(|(_, key)| key.as_deref());
+        let begun = match self.session() {
+            Some(session) => session.begins(record, open_key),
+            // The rest of a session that is too large is skipped, so that it does not become another one.
+            None => {
+                S::default().begins(record, None).filter(|key| open.is_none() || *key != open_key)
+            }
+        };
         let number = match (begun, open) {
             (None, Some((number, _))) => *number,
             (key, _) => {
@@ -71,7 +96,6 @@ impl<S: Session> ReadRuns for Sessions<S> {
                 number
             }
         };
-        // The rest of a session that is too large is skipped, so that it does not become another one.
         if self.runs.runs.contains_key(&number) {
             self.runs.add(number, out, |session, run, _| {
                 if run.created_at.is_none() {
@@ -160,6 +184,21 @@ impl<T: Session> OpenRuns<T> {
 pub struct Ids(HashMap<u64, u32>);
 
 impl Ids {
+    /// Adds a call or a result to a run, or puts it in place of the earlier one with its id, whose place is kept here.
+    /// Returns whether there was one.
+    pub fn put(&mut self, run: &mut Run, id: Option<String>, mut event: Event) -> bool {
+        let place = self.get_or_insert(id.as_deref(), || run.events.len() as u32);
+        let Some(earlier) = run.events.get(place as usize) else {
+            run.events.push(event);
+            return false;
+        };
+        if let (Event::Call(earlier), Event::Call(call)) = (earlier, &mut event) {
+            call.turn = earlier.turn;
+        }
+        run.events.replace(place as usize, event);
+        true
+    }
+
     pub fn get(&self, id: &str) -> Option<u32> {
         self.0.get(&hash(id)).copied()
     }
@@ -177,6 +216,44 @@ impl Ids {
     }
 }
 
-fn hash(id: &str) -> u64 {
+impl Run {
+    /// Changes the events from a place on, or removes them.
+    pub fn amend(&mut self, begin: usize, mut keep: impl FnMut(&mut Event, &mut Skipped) -> bool) {
+        let mut events = self.events.split_off(begin);
+        events.retain_mut(|event| keep(event, &mut self.skipped));
+        self.events.extend(events);
+    }
+
+    /// Marks the results from a place on whose texts say that the tool failed.
+    pub fn fail(&mut self, begin: usize, has_failed: impl Fn(&str) -> bool) {
+        self.amend(begin, |event, _| {
+            if let Event::Result(result) = event {
+                result.failed |= has_failed(&result.text);
+            }
+            true
+        });
+    }
+}
+
+/// Removes elements with these tags from a text, and counts each.
+pub fn without(tags: &[&str], text: String, reason: &str, skipped: &mut Skipped) -> String {
+    let place = |rest: &str| {
+        let places = tags.iter().filter_map(|tag| {
+            let begin = rest.find(&format!("<{tag}>"))?;
+            let end = format!("</{tag}>");
+            Some((begin, begin + rest[begin..].find(&end)? + end.len()))
+        });
+        places.min()
+    };
+    let (mut kept, mut rest) = (String::new(), text.as_str());
+    while let Some((begin, end)) = place(rest) {
+        kept.push_str(&rest[..begin]);
+        rest = &rest[end..];
+        skipped.add(reason);
+    }
+    if rest.len() == text.len() { text } else { kept + rest }
+}
+
+pub fn hash(id: &str) -> u64 {
     first_bits(Sha256::new_with_prefix(id))
 }

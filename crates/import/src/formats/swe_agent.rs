@@ -41,13 +41,7 @@ pub fn read(value: Value, out: &mut Runs) {
         }
         _ => run.read_messages(history),
     }
-    let mut events = run.events.split_off(0);
-    for event in &mut events {
-        if let Event::Result(result) = event {
-            result.failed |= FAILED.is_match(&result.text);
-        }
-    }
-    run.events.extend(events);
+    run.fail(0, |text| FAILED.is_match(text));
     out.run(run);
 }
 

@@ -62,6 +62,29 @@ fn claude_code_texts_take_the_place_of_those_they_begin_with() {
 }
 
 #[test]
+fn codex_exec_items_are_steps_of_a_given_objective() {
+    let options = Options { objective: Some("Tidy".into()), ..importing::options() };
+    let log = include_str!("../../../../__test__/logs/codex/exec.jsonl");
+    let outcome = importing::import([log.as_bytes()], &options);
+    assert_eq!(keys(&outcome), [Some("exec-1")]);
+    let expected = [
+        "thought A start.",
+        "thought Look first.",
+        r#"tool_call command_execution {"command":"cat a"}"#,
+        "observation no a",
+        r#"error_recovery file_change {"changes":[{"path":"a","kind":"add"}]}"#,
+        "observation ",
+        r#"error_recovery mcp__desk__note {"n":1}"#,
+        "observation closed",
+        r#"error_recovery wait {"receiver_thread_ids":["t"]}"#,
+        r#"observation {"t":"done"}"#,
+        r#"tool_call web_search {"query":"a","action":{"type":"search"}}"#,
+        "thought Done.",
+    ];
+    assert_eq!(steps(outcome.traces().next().unwrap()), expected);
+}
+
+#[test]
 fn gemini_cli_changes_belong_to_its_session_and_replace_messages() {
     let message =
         |id: &str, kind: &str, content: &str| json!({ "id": id, "type": kind, "content": content });

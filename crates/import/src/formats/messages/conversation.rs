@@ -328,7 +328,7 @@ impl Run {
         self.events.push(Event::Result(ToolResult { id, name, ..result }));
     }
 
-    fn read_result_part(&mut self, kind: &str, part: Value) {
+    pub fn read_result_part(&mut self, kind: &str, part: Value) {
         if self.is_repeated(kind, part) {
             self.skipped.add("repeated");
         } else if is_result_type(kind) {

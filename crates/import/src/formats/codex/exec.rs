@@ -1,0 +1,102 @@
+//! The output of `codex exec --json`, which lacks what the user wrote.
+
+use super::super::runs::Ids;
+use crate::{
+    events::{Call, CallInput, Event, Run, ToolResult},
+    json::{Members, Value},
+    results::{has_failed, text_of},
+};
+
+pub(super) fn fits(record: Value) -> bool {
+    match record.text("type") {
+        Some("turn.started" | "turn.completed" | "turn.failed") => true,
+        Some("item.started" | "item.updated" | "item.completed") => record.object("item").is_some(),
+        _ => thread(record).is_some(),
+    }
+}
+
+/// Returns the id of the thread that a record begins, or goes on with.
+pub(super) fn thread(record: Value<'_>) -> Option<&str> {
+    record.text("thread_id").filter(|_| record.text("type") == Some("thread.started"))
+}
+
+/// The places of calls among the events, by the ids of their items in the thread.
+#[derive(Default)]
+pub(super) struct Items(Ids);
+
+impl Items {
+    pub fn read(&mut self, record: Value, kind: &str, run: &mut Run) {
+        let item = record.object("item");
+        match (kind, item.text("type").unwrap_or("?"), item) {
+            ("thread.started", ..) => *self = Self::default(),
+            ("turn.completed" | "turn.failed", ..) => {
+                run.status = (kind == "turn.failed").then_some(false);
+            }
+            (_, kind_of_item, Some(item)) => {
+                let is_complete = kind == "item.completed";
+                if self.read_item(item, kind_of_item, is_complete, run) {
+                    return;
+                }
+                if is_complete {
+                    return run.skipped.add(format!("part:{kind_of_item}"));
+                }
+            }
+            _ => {}
+        }
+        run.skipped.add(format!("record:{kind}"));
+    }
+
+    /// Reads an item. Returns whether it is a step.
+    fn read_item(&mut self, item: Value, kind: &str, is_complete: bool, run: &mut Run) -> bool {
+        let of = |names: &[&'static str]| {
+            CallInput::of(names.iter().filter_map(|name| Some((*name, item.member(name)?))))
+        };
+        let (name, input) = match (kind, item.text("text")) {
+            ("agent_message" | "reasoning", Some(text)) if is_complete => {
+                let said = kind == "agent_message";
+                run.events.push(Event::Thought { text: text.into(), said });
+                return true;
+            }
+            ("command_execution" | "file_change" | "web_search", _) => {
+                (kind.into(), of(&["command", "changes", "query", "action"]))
+            }
+            ("collab_tool_call", _) => {
+                let tool = item.text("tool").unwrap_or_default();
+                (tool.into(), of(&["prompt", "receiver_thread_ids"]))
+            }
+            ("mcp_tool_call", _) => {
+                (name_of_mcp_tool(item), CallInput::recorded(item.member("arguments")))
+            }
+            _ => return false,
+        };
+        let call = Call::new(Some(&name), input, item.name("id"), run.next_turn());
+        let has_result = is_complete && kind != "web_search";
+        let result = has_result.then(|| call.answer(result(item, kind, run)));
+        self.0.put(run, call.id.clone(), Event::Call(call));
+        run.events.extend(result);
+        true
+    }
+}
+
+/// Returns the name of the tool of an MCP server, as the model knows it.
+fn name_of_mcp_tool(item: Value) -> String {
+    let [server, tool] = ["server", "tool"].map(|name| item.text(name).unwrap_or_default());
+    format!("mcp__{}__{}", server.trim_end_matches('_'), tool.trim_start_matches('_'))
+}
+
+fn result(item: Value, kind: &str, run: &mut Run) -> ToolResult {
+    let error = item.member("error");
+    let value = match kind {
+        "collab_tool_call" => item.member("agents_states"),
+        _ => item
+            .first(&["aggregated_output", "result"])
+            .or_else(|| error.member("message"))
+            .or(error),
+    };
+    let has_failed = matches!(item.text("status"), Some("failed" | "declined"))
+        || error.is_some()
+        || has_failed(item.get("exit_code")) == Some(true)
+        || item.object("result").flag("isError") == Some(true);
+    let is_by_text = kind == "mcp_tool_call" && !has_failed;
+    text_of(value, &mut run.skipped).into_result((!is_by_text).then_some(has_failed))
+}

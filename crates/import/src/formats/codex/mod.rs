@@ -1,0 +1,147 @@
+//! Sessions of Codex, and the output of `codex exec --json`.
+
+mod exec;
+mod user;
+
+use std::{collections::HashSet, sync::LazyLock};
+
+use regex::Regex;
+
+use super::{
+    messages::{content, is_message, is_readable},
+    runs,
+};
+use crate::{
+    events::{Event, Run},
+    format::Runs,
+    json::{Document, Members, Value, trimmed},
+    results::{has_failed, regex},
+};
+
+/// Results that report a failure in Codex's own words.
+static FAILED: LazyLock<Regex> = LazyLock::new(|| {
+    let tools =
+        r"apply_patch verification failed|(?:apply_patch|exec_command|write_stdin) failed\b";
+    let refused = r"Script failed\b|(?:exec )?command rejected by user|aborted by user\b";
+    regex(&format!(r"^[ \t\r\n]*(?:{tools}|{refused}|execution error:|err: )"))
+});
+
+pub fn fits(record: Value) -> bool {
+    let kinds = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
+    (record.object("payload").is_some()
+        && record.text("type").is_some_and(|kind| kinds.contains(&kind)))
+        || is_header(record)
+        || exec::fits(record)
+}
+
+/// Returns whether a record is the first one of a session before Codex 0.32, whose messages and items follow bare.
+fn is_header(record: Value) -> bool {
+    let is_named = record.name("id").and(record.name("timestamp")).is_some();
+    is_named && record.has("instructions") && !record.has("type") && !record.has("role")
+}
+
+/// Returns the description of a session.
+fn meta(record: Value<'_>) -> Option<Value<'_>> {
+    match record.text("type") {
+        Some("session_meta") => record.object("payload"),
+        _ => is_header(record).then_some(record),
+    }
+}
+
+/// Returns the ids of the session and of those that it was copied from.
+fn ids(meta: Value<'_>) -> impl Iterator<Item = &str> {
+    let spawn = meta.object("source").object("subagent").object("thread_spawn");
+    let own = ["id", "forked_from_id", "parent_thread_id"].into_iter();
+    own.filter_map(move |name| meta.name(name)).chain(spawn.name("parent_thread_id"))
+}
+
+#[derive(Default)]
+pub struct Session {
+    /// The ids in the descriptions so far. Codex writes its own again when a thread is opened, and copies those of others.
+    ids: HashSet<String>,
+    /// Whether the previous record was a description.
+    is_after_meta: bool,
+    is_subagent: bool,
+    /// Whether it began with the header of a session before Codex 0.32.
+    is_bare: bool,
+    exec: exec::Items,
+}
+
+impl runs::Session for Session {
+    fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
+        if let Some(thread) = exec::thread(record) {
+            return (open != Some(thread)).then_some(Some(thread));
+        }
+        let id = meta(record)?.name("id");
+        let is_known = self.is_after_meta || id.is_some_and(|id| self.ids.contains(id));
+        (!is_known).then_some(id)
+    }
+
+    fn claims(&self, record: Value, _is_next: bool) -> bool {
+        self.is_bare && (record.text("record_type").is_some() || is_message(record))
+    }
+
+    fn read(&mut self, record: Value, run: &mut Run) {
+        let meta = meta(record);
+        self.is_after_meta = meta.is_some();
+        let is_first = meta.is_some() && self.ids.is_empty();
+        if let Some(meta) = meta {
+            self.ids.extend(ids(meta).map(str::to_owned));
+            if is_first {
+                self.is_bare = is_header(record);
+                self.is_subagent = meta.object("source").has("subagent")
+                    || meta.text("thread_source") == Some("subagent");
+            }
+        }
+        if self.is_subagent {
+            return;
+        }
+        let kind = record.first_name(&["type", "record_type"]).unwrap_or("?");
+        match (kind, record.object("payload")) {
+            _ if is_first => run.skipped.add("record:session_meta"),
+            _ if meta.is_some() => run.skipped.add("repeated"),
+            ("response_item", Some(item)) => read_item(item, run),
+            ("response_item", None) => run.skipped.add("malformed"),
+            _ if exec::fits(record) => self.exec.read(record, kind, run),
+            _ if self.is_bare && is_message(record) => read_item(record, run),
+            (kind, _) => run.skipped.add(format!("record:{kind}")),
+        }
+    }
+
+    fn end(self, run: Run, out: &mut Runs) {
+        if self.is_subagent {
+            return out.skip("subagent");
+        }
+        out.run(run);
+    }
+}
+
+fn read_item(item: Value, run: &mut Run) {
+    let (role, kind) = (item.text("role"), item.text("type").unwrap_or("message"));
+    if !is_readable(role, kind, item) {
+        return run.skipped.add(format!("part:{kind}"));
+    }
+    if role == Some("user") {
+        run.end_turn();
+        let texts = run.read_user_parts(content(item));
+        let (said, has_context) = user::said(texts);
+        run.events.extend(said.map(Event::Human));
+        return run.skipped.add_many("context", u64::from(has_context));
+    }
+    let begin = run.events.len();
+    run.read_as(role, Some(kind), item);
+    run.fail(begin, |text| FAILED.is_match(text) || is_failed_script(text));
+}
+
+/// Returns whether the output of a script has a line with the JSON of a command or a tool that failed.
+fn is_failed_script(text: &str) -> bool {
+    let is_failed = |result: Value| {
+        has_failed(result.get("exit_code")) == Some(true) || result.flag("isError") == Some(true)
+    };
+    text.trim_start().starts_with("Script completed")
+        && text.lines().map(trimmed).filter(|line| line.starts_with(['{', '['])).any(|line| {
+            let Ok(document) = Document::parse(line) else { return false };
+            let value = document.root();
+            value.as_array().unwrap_or(value.alone()).any(is_failed)
+        })
+}
