@@ -141,7 +141,7 @@ function checkFiles(packed, expected) {
 }
 
 /** Complaints about what a manifest makes package managers run. */
-export function checkScripts(manifest) {
+function checkScripts(manifest) {
 	const { scripts = {}, gypfile } = manifest;
 	const found = LIFECYCLE.filter((name) => name in scripts);
 	if (gypfile) found.push("gypfile");
