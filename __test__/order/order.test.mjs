@@ -27,35 +27,6 @@ function mixed(seed) {
 	});
 }
 
-for (const [name, value] of Object.entries({
-	"a short trace": trace(),
-	"an empty trace": trace({ objective: "", steps: [] }),
-	"a long trace": says(words(2000, 1)),
-})) {
-	test(`evaluateValue finds nothing new in ${name} the second time`, async () => {
-		_getLocalCache().clear();
-		assert.equal((await explainValue(value)).novelty.source, "empty-cache");
-		await evaluateValue(says("something else in between"));
-		const { dimensions, novelty } = await explainValue(structuredClone(value));
-		assert.equal(novelty.source, "cache");
-		assert.ok(dimensions.novelty < 1e-6, `novelty ${dimensions.novelty}`);
-		assert.ok(novelty.maxSimilarity <= 1, `similarity ${novelty.maxSimilarity}`);
-	});
-}
-
-test("evaluateValue and explainValue give 16 traces in flight the scores of awaited calls", async () => {
-	const traces = mixed(3);
-	const expected = await oneByOne(traces);
-	assert.ok(new Set(expected).size > 10, `hardly two alike: ${expected}`);
-	for (const odd of [0, 1]) {
-		_getLocalCache().clear();
-		const calls = traces.map(async (value, i) =>
-			i % 2 === odd ? evaluateValue(value) : (await explainValue(value)).score,
-		);
-		assertSame(await Promise.all(calls), expected);
-	}
-});
-
 test("evaluateValue scores as if rejected calls and warmup() had not been made", async () => {
 	const traces = mixed(4);
 	const expected = await oneByOne(traces);

@@ -30,15 +30,6 @@ test("similar finds the most similar vectors, of equals the oldest first", async
 	assert.deepEqual(await scorer.similar("river stone", { k: 1000, atLeast }), near);
 });
 
-test("similar finds the trace that novelty is measured against first", async () => {
-	const scorer = await filled(new Scorer());
-	for (const text of TEXTS.slice(0, 20)) {
-		const { novelty } = await scorer.explainValue(named("x", text), { remember: false });
-		const [{ id, similarity }] = await scorer.similar(named("x", text), { k: 1 });
-		assert.deepEqual([id, similarity], [novelty.nearest, novelty.maxSimilarity]);
-	}
-});
-
 test("similar says when a trace was added, and null for one without an id", async () => {
 	const { scorer: shared } = sharing();
 	for (const scorer of [new Scorer(), shared()]) {

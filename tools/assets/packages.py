@@ -132,8 +132,7 @@ def extract(archive, member, target):
 def packages(requirements, name, size):
     """A folder with what `requirements` lists, for this interpreter; made if missing.
 
-    The list names what packages need as well. The wheels are kept, so that another folder can be made
-    without a network.
+    The list names what packages need as well.
     """
     if sys.version_info[:2] not in VERSIONS:
         wanted = ", ".join("{}.{}".format(*version) for version in VERSIONS)
@@ -141,22 +140,14 @@ def packages(requirements, name, size):
         raise AssetError(f"the {name}'s packages need Python {wanted}; {sys.executable} is {found}")
     digest = digest_of_sources([requirements])[:12]
     tag = f"{digest}-{sys.implementation.cache_tag}-{get_platform()}"
-    wheels = cache_folder() / "wheels" / f"{name}-{tag}"
-    if not wheels.is_dir():
-        say(f"downloading the {name}'s packages ({size})")
-        with new_folder(wheels) as folder:
-            pip(
-                ["download", *HASHED, "--requirement", requirements, "--dest", folder, "--no-deps"],
-                f"cannot download the {name}'s packages (is there a network?) into {wheels}",
-            )
     target = cache_folder() / f"{name}-{tag}"
     if not target.is_dir():
-        say(f"unpacking the {name}'s packages")
+        say(f"installing the {name}'s packages ({size})")
         with new_folder(target) as folder:
             pip(
                 ["install", *HASHED, "--requirement", requirements, "--target", folder]
-                + ["--no-index", "--find-links", wheels, "--no-deps", "--quiet", "--no-compile"],
-                f"cannot install the {name}'s packages from {wheels}",
+                + ["--no-deps", "--quiet", "--no-compile"],
+                f"cannot install the {name}'s packages (is there a network?) into {target}",
             )
     return target
 

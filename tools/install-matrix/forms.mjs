@@ -120,7 +120,7 @@ export const sdkForms = ["mjs", "cjs"].map((extension) => ({
 }));
 
 /** The number of tests in fixtures/cases.cjs. */
-const TESTS = 8;
+const TESTS = 4;
 
 const vitest = (pool) => ({
 	name: `Vitest, ${pool}`,

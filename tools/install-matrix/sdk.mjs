@@ -41,14 +41,9 @@ export async function buildSdk(folder) {
 			mkdirSync(target, { recursive: true });
 			for (const format of ["esm", "cjs"])
 				await must([
-					tool("esbuild/bin/esbuild"),
-					join(here, "sdk-stand-in.mjs"),
-					"--bundle",
-					"--platform=node",
-					"--target=node20",
-					`--format=${format}`,
-					`--external:${TRANSFORMERS}`,
-					`--outfile=${join(target, fileOf(format))}`,
+					...[tool("esbuild/bin/esbuild"), join(here, "sdk-stand-in.mjs"), "--bundle"],
+					...["--platform=node", "--target=node20", `--format=${format}`],
+					...[`--external:${TRANSFORMERS}`, `--outfile=${join(target, fileOf(format))}`],
 				]);
 			const exports = { import: `./${fileOf("esm")}`, require: `./${fileOf("cjs")}` };
 			const manifest = { name: SDK, version, exports, ...fields };

@@ -44,6 +44,8 @@ const nodeRuntime = (major) => ({
 	},
 });
 
+const DENO_OPTIONS = "run --quiet --node-modules-dir=manual --no-prompt --allow-read --allow-ffi";
+
 /** Runtimes. `layouts` has the command before a file name, by the layout of an installer. */
 export const runtimes = [
 	...[20, 22, 24, 26].map(nodeRuntime),
@@ -53,17 +55,7 @@ export const runtimes = [
 	},
 	{
 		name: "Deno",
-		layouts: {
-			node_modules: [
-				deno,
-				"run",
-				"--quiet",
-				"--node-modules-dir=manual",
-				"--no-prompt",
-				"--allow-read",
-				"--allow-ffi",
-			],
-		},
+		layouts: { node_modules: [deno, ...DENO_OPTIONS.split(" ")] },
 	},
 ];
 

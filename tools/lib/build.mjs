@@ -40,17 +40,9 @@ export const CHECKOUT = "dev";
 
 /** Builds the addon by a `cargo` command, for the step `name`; returns the path of the library. */
 export async function cargo(name, args, env = process.env) {
-	const messages = await logged(
-		name,
-		[
-			"cargo",
-			...args,
-			"--package",
-			"knowledgepulse-scoring-addon",
-			"--message-format=json-render-diagnostics",
-		],
-		{ env },
-	);
+	const options = ["--package", "knowledgepulse-scoring-addon"];
+	const command = ["cargo", ...args, ...options, "--message-format=json-render-diagnostics"];
+	const messages = await logged(name, command, { env });
 	const built = messages
 		.split("\n")
 		.filter((line) => line.includes('"compiler-artifact"'))

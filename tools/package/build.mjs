@@ -43,20 +43,10 @@ export function obstacle(name) {
 export function buildAddon(name) {
 	const { triple, zig } = route(name);
 	const flags = JSON.stringify([...pathFlags(), ...linkFlags(name, triple)]);
-	return cargo(
-		`addon for ${name}`,
-		[
-			zig ? "zigbuild" : "build",
-			"--lib",
-			"--profile",
-			"dist",
-			"--target",
-			zig ?? triple,
-			"--config",
-			`target.${triple}.rustflags=${flags}`,
-		],
-		zig ? zigEnvironment(name) : process.env,
-	);
+	const profile = ["--lib", "--profile", "dist", "--target", zig ?? triple];
+	const config = ["--config", `target.${triple}.rustflags=${flags}`];
+	const command = [zig ? "zigbuild" : "build", ...profile, ...config];
+	return cargo(`addon for ${name}`, command, zig ? zigEnvironment(name) : process.env);
 }
 
 function pathFlags() {

@@ -141,7 +141,7 @@ function checkFiles(packed, expected) {
 }
 
 /** Complaints about what a manifest makes package managers run. */
-export function checkScripts(manifest) {
+function checkScripts(manifest) {
 	const { scripts = {}, gypfile } = manifest;
 	const found = LIFECYCLE.filter((name) => name in scripts);
 	if (gypfile) found.push("gypfile");
@@ -194,21 +194,10 @@ export function checkImports(file, os, bytes) {
 /** The crates in the addons of all platforms, as `name version`, without those of this repository. */
 export function linkedCrates() {
 	const targets = Object.values(PLATFORMS).flatMap(({ triple }) => ["--target", triple]);
-	const tree = run(
-		"cargo",
-		[
-			"tree",
-			"--package",
-			"knowledgepulse-scoring-addon",
-			"--edges",
-			"normal",
-			"--prefix",
-			"none",
-			"--locked",
-			...targets,
-		],
-		{ stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" },
-	);
+	const options = "--package knowledgepulse-scoring-addon --edges normal --prefix none --locked";
+	const tree = run("cargo", ["tree", ...options.split(" "), ...targets], {
+		stdio: ["ignore", "pipe", "inherit"],
+	});
 	// The crates of this repository are followed by their folder.
 	const crates = tree.matchAll(/^(\S+) v(\S+)(?: \(proc-macro\))?(?: \(\*\))?$/gm);
 	return new Set(Array.from(crates, ([, name, version]) => `${name} ${version}`));

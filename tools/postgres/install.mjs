@@ -8,7 +8,7 @@ const REQUIREMENTS = fileURLToPath(new URL("requirements.txt", import.meta.url))
 const MACHINES = { x64: "x86_64", arm64: "aarch64" };
 
 /** The folder of each version in the wheel. */
-export const VERSIONS = { 16: "pginstall", 18: "pginstall18" };
+const VERSIONS = { 16: "pginstall", 18: "pginstall18" };
 
 /** The reason why there is no server for this machine, or undefined. */
 export const missing = /^linux-(x64|arm64)-gnu$/.test(platformName())

@@ -17,18 +17,8 @@ const read = (...path) => JSON.parse(readFileSync(join(root, ...path), "utf8"));
 
 /** The crates of every platform's addon. cargo-cyclonedx writes a file beside every Cargo.toml. */
 function crates() {
-	run("cargo", [
-		"cyclonedx",
-		"--quiet",
-		"--format",
-		"json",
-		"--target",
-		"all",
-		"--spec-version",
-		SPECIFICATION,
-		"--override-filename",
-		SCRATCH,
-	]);
+	const format = `--quiet --format json --target all --spec-version ${SPECIFICATION}`;
+	run("cargo", ["cyclonedx", ...format.split(" "), "--override-filename", SCRATCH]);
 	const crates = join(root, "crates");
 	const text = readFileSync(join(root, `${SCRATCH}.json`), "utf8");
 	for (const folder of [root, ...readdirSync(crates).map((name) => join(crates, name))])

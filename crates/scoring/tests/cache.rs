@@ -196,20 +196,3 @@ fn entries_stay_in_order_of_age_and_expired_when_the_clock_goes_back() {
     cache.evict_expired(late);
     assert_eq!(cache.len(Duration::ZERO), 0, "expiry is final");
 }
-
-#[test]
-fn cache_refuses_vectors_that_do_not_fit() {
-    let options = CacheOptions { vector_len: 3, ..CacheOptions::default() };
-    let mut cache = VectorCache::new(options);
-    for (vector, message) in [
-        (&[1.0, 2.0][..], "Expected 3 dimensions, got 2"),
-        (&[], "Expected 3 dimensions, got 0"),
-        (&[0.0, f32::NAN, 0.0], "vector[1]: expected a finite float32, got NaN"),
-        (&[f32::INFINITY, 0.0, 0.0], "vector[0]: expected a finite float32, got Infinity"),
-    ] {
-        let error = cache.add(vector, None, Duration::ZERO).unwrap_err();
-        assert_eq!((error.code(), error.to_string().as_str()), ("INVALID_VECTOR", message));
-        assert_eq!(cache.nearest(vector, Duration::ZERO), Err(error));
-    }
-    assert_eq!(cache.len(Duration::ZERO), 0);
-}

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -12,7 +11,6 @@ import {
 	folder,
 	linesOf,
 	parsed,
-	rowsOf,
 	shell,
 	start,
 	traceOf,
@@ -75,21 +73,6 @@ test("kp-score leaves no half file on a full disk", async (t) => {
 	}
 });
 
-test("kp-score finishes in order after Ctrl-C, and ends with 130", async () => {
-	const memory = join(folder, "interrupted.kpcache");
-	const child = start(["score", "-", "--memory", memory]);
-	const ended = endOf(child);
-	child.stdin.on("error", () => {});
-	child.stdin.write(linesOf(many.slice(0, 5)));
-	await once(child.stdout, "data");
-	child.kill("SIGINT");
-	const { code, signal, stdout, stderr } = await ended;
-	assert.deepEqual([code, signal], [130, null]);
-	const rows = parsed(stdout);
-	assert.match(stderr, new RegExp(`interrupted after ${rows.length} trace`));
-	assert.ok(existsSync(memory));
-});
-
 test("kp-score calibrate ends soon after Ctrl-C, and reports nothing", async () => {
 	const dimensions = { complexity: 0.5, novelty: 0.5, toolDiversity: 0.5 };
 	const rows = Array.from({ length: 5_000 }, (_, n) => ({
@@ -132,15 +115,4 @@ test("kp-score writes whole lines whenever Ctrl-C comes", async () => {
 		else if (code === 0) assert.equal(rows.length, MANY);
 		else assert.equal(code, 130);
 	}
-});
-
-test("kp-score --memory continues from the last run", async () => {
-	const memory = join(folder, "novelty.kpcache");
-	file("first.jsonl", linesOf([traceOf(1)]));
-	file("second.jsonl", linesOf([{ ...traceOf(1), id: "t:other" }]));
-	const [before] = await rowsOf(["score", "first.jsonl", "--memory", memory]);
-	const [after] = await rowsOf(["score", "second.jsonl", "--memory", memory]);
-	assert.equal(before.noveltySource, "empty-cache");
-	assert.equal(after.nearest, "t:1");
-	assert.ok(after.score < before.score);
 });

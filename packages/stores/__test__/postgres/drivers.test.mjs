@@ -175,27 +175,8 @@ function message(type, ...parts) {
 }
 
 const int16 = (value) => [value >> 8, value & 255];
-const field = (name, oid) => [
-	...Buffer.from(`${name}\0`),
-	0,
-	0,
-	0,
-	0,
-	0,
-	0,
-	0,
-	0,
-	0,
-	oid,
-	0,
-	0,
-	0,
-	0,
-	0,
-	0,
-	0,
-	0,
-];
+const zeros = (count) => Array(count).fill(0);
+const field = (name, oid) => [...Buffer.from(`${name}\0`), ...zeros(9), oid, ...zeros(8)];
 
 /** Messages that a server may send while it answers a query. */
 const ANSWERS = {
