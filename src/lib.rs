@@ -4,6 +4,7 @@
 
 pub mod calibrate;
 mod env;
+mod file_lock;
 mod js;
 mod logs;
 mod model;
