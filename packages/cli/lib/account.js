@@ -55,17 +55,16 @@ function accountOf({ trace, provenance, report, nearest = "" }, { width }) {
 		"",
 	];
 	const causes = causesOf(trace, provenance, novelty);
-	let sum = 0;
 	for (const [name, value] of Object.entries(dimensions)) {
 		const weight = weights[name];
-		sum += value * weight;
 		const product = `× ${weight.toFixed(2)} = ${(value * weight).toFixed(3)}`;
 		const cause = fit(causes[name], Math.max(width - 74, 20));
 		lines.push(
 			`  ${DIMENSIONS[name].title.padEnd(14)}  ${value.toFixed(3)} ${bar(value)}  ${product}  up to +${((1 - value) * weight).toFixed(3)}  ${style("dim", cause)}`,
 		);
 	}
-	if (overrides.length > 0) lines.push(`  ${"weighted sum".padEnd(49)} = ${sum.toFixed(3)}`);
+	if (overrides.length > 0)
+		lines.push(`  ${"weighted sum".padEnd(49)} = ${overrides[0].before.toFixed(3)}`);
 	for (const { name, before, after } of overrides) {
 		const change = `${signed(after - before).padStart(7)} = ${after.toFixed(3)}`;
 		lines.push(`  ${name.padEnd(41)} ${change}  ${style("dim", RULES[name] ?? "")}`);

@@ -56,11 +56,11 @@ const REASONS = {
 };
 
 /** The cause of an error of the system in words. */
-const reasonOf = ({ code, message }) => REASONS[code] ?? message;
+const causeInWords = ({ code, message }) => REASONS[code] ?? message;
 
 /** The error for a file that cannot be read or written. */
 const cannot = (action, path, error) =>
-	new InputError(`cannot ${action} ${path}: ${reasonOf(error)}`);
+	new InputError(`cannot ${action} ${path}: ${causeInWords(error)}`);
 
 function exitCodeOf(error) {
 	if (error instanceof Interrupted) return error.exitCode;
@@ -94,5 +94,5 @@ module.exports = {
 	cannot,
 	end,
 	exitCodeOf,
-	reasonOf,
+	causeInWords,
 };

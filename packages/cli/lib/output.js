@@ -6,14 +6,14 @@ const { Socket } = require("node:net");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
 const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
-const { GRACE_MS, InputError, atEnd, cannot, reasonOf } = require("./exit.js");
+const { GRACE_MS, InputError, atEnd, cannot, causeInWords } = require("./exit.js");
 const { shown } = require("./terminal.js");
 
 /** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
 const CLOSED = ["EOF", "EPIPE"];
 
 function fail(what, cause) {
-	throw new Error(`cannot write ${what}: ${reasonOf(cause)}`, { cause });
+	throw new Error(`cannot write ${what}: ${causeInWords(cause)}`, { cause });
 }
 
 /** A stream: standard output or a named pipe. A reader that has closed it, as `head` does, is not an error. */
