@@ -10,7 +10,7 @@ function open() {
 	const { attempt, native } = require("./native.js");
 	const calibration = require("./calibrate.js");
 	const { fromMessages, importTraces } = require("./logs.js");
-	const { SETTINGS, either, kinds, readOptions, required, settingsOf } = require("./options.js");
+	const { SETTINGS, either, kinds, readOptions, required } = require("./options.js");
 	const Scorer = require("./scorer.js");
 	const { readTrace } = require("./trace.js");
 	const VectorCache = require("./vector-cache.js");
@@ -42,8 +42,7 @@ function open() {
 		ScoringError,
 		VectorCache,
 		_getLocalCache: () => scorer.cache,
-		configure: (options) =>
-			attempt(() => native.configure(settingsOf(readOptions(options, SETTINGS)))),
+		configure: (options) => attempt(() => native.configure(readOptions(options, SETTINGS))),
 		scoreWith: (trace, novelty, options = {}) => {
 			const { head, confidence } = readTrace(trace);
 			const { profiles } = readOptions(options, { profiles: kinds.profiles });

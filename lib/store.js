@@ -13,7 +13,7 @@ const { ignore, onAbort, until } = require("./signals.js");
 const BATCH = 64;
 /** Entries in one page. */
 const PAGE = 192;
-/** Pages of one attempt that may start with the oldest entry: the first, and those after a crash. */
+/** How often the store may begin anew in one attempt: at first, and after crashes. */
 const MOST_RESETS = 3;
 /** The pause before each retry of a failed round trip, in milliseconds. */
 const PAUSES_MS = [50, 200];
