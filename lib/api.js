@@ -8,7 +8,7 @@ const METHODS =
 
 function open() {
 	const { attempt, native } = require("./native.js");
-	const { SETTINGS, either, kinds, readOptions, required, settingsOf } = require("./options.js");
+	const { SETTINGS, either, kinds, readOptions, required } = require("./options.js");
 	const Scorer = require("./scorer.js");
 	const { readTrace } = require("./trace.js");
 
@@ -41,8 +41,7 @@ function open() {
 			return require("./vector-cache.js");
 		},
 		_getLocalCache: () => scorer.cache,
-		configure: (options) =>
-			attempt(() => native.configure(settingsOf(readOptions(options, SETTINGS)))),
+		configure: (options) => attempt(() => native.configure(readOptions(options, SETTINGS))),
 		scoreWith: (trace, novelty, options = {}) => {
 			const { head, confidence } = readTrace(trace);
 			const { profiles } = readOptions(options, { profiles: kinds.profiles });

@@ -166,16 +166,7 @@ function scorerOptions(options = {}, others = {}) {
 		if (given[name] !== undefined && given.store === undefined)
 			throw invalidOption(name, "a store for it, in the option store", "none");
 	if (given.signal?.aborted) throw given.signal.reason;
-	given.settings = settingsOf(given);
 	return given;
-}
-
-/** The settings among options that are read, as texts like those of environment variables. */
-function settingsOf(given) {
-	const texts = Object.create(null);
-	for (const name of Object.keys(SETTINGS))
-		if (given[name] !== undefined) texts[name] = String(given[name]);
-	return texts;
 }
 
 /** Checks the names of options, and the type of their signal. */
@@ -194,11 +185,8 @@ function fileOf(value, name) {
 
 /** Returns the `known` options of a call. Ignores other values, such as the index in `traces.map(evaluateValue)`. */
 function callOptions(options, known) {
-	const given = Object.create(null);
-	if (!isObject(options)) return given;
-	const names = Object.keys(known);
-	checkNames(options, names);
-	for (const name of names) given[name] = readValue(known[name], name, ownValue(options, name));
+	if (!isObject(options)) return Object.create(null);
+	const given = readOptions(options, known);
 	if (given.signal?.aborted) throw given.signal.reason;
 	return given;
 }
@@ -223,5 +211,4 @@ module.exports = {
 	readValue,
 	required,
 	scorerOptions,
-	settingsOf,
 };

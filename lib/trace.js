@@ -1,6 +1,7 @@
 /** Reads and checks traces. Reading a property here costs far less than through Node-API. */
 const { InvalidTraceError } = require("./errors.js");
 const { describe, isObject, isString } = require("./options.js");
+const { LONGEST_ID } = require("./page.js");
 
 // Copied, so that later changes of globals and prototypes have no effect.
 const { isArray } = Array;
@@ -9,16 +10,13 @@ const { fromCharCode } = String;
 /** Longer strings, in code units, are passed one by one, not joined. */
 const LONG = 8192;
 
-/** Codes of src/js/trace.rs instead of a string: none, and a tool without a name. */
+/** What src/js/trace.rs reads instead of a string: no string, or a tool without a name. */
 const NONE = "\0";
 const UNNAMED = "\x01";
 /** Precedes a length in two code units. */
 const LONG_LENGTH = "\x04";
 /** Added to a length in one code unit. */
 const RESERVED = 5;
-
-/** Longer ids are ignored. */
-const LONGEST_ID = 1024;
 
 function field(text) {
 	const { length } = text;
@@ -113,6 +111,7 @@ function readTrace(trace) {
 	}
 
 	const { id } = trace;
+	// Longer ids are ignored.
 	const isKept = isString(id) && id.length <= LONGEST_ID;
 	const known = field(domain) + (isKept ? field(id) : NONE);
 	const head = (success ? "\x01" : "\0") + known + steps;

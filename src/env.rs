@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use knowledgepulse_scoring::{Error, Result, Scorer as Engine, scorer::ScorerOptions};
+use knowledgepulse_scoring::{Error, Result, Scorer, scorer::ScorerOptions};
 use knowledgepulse_workers::{Lane, fault};
 use napi::{
     Env, Status,
@@ -27,7 +27,7 @@ use crate::js::{failure_value, forget_exception};
 /// The state of the main thread, or of a worker.
 pub struct EnvState {
     /// The engine behind `evaluateValue`.
-    pub default: Arc<Engine>,
+    pub default: Arc<Scorer>,
     outbox: Arc<Outbox>,
     /// The scorers of the environment, which must not outlive it.
     pub scorers: Arc<Scorers>,
@@ -37,11 +37,11 @@ pub struct EnvState {
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
-pub struct Scorers(Mutex<Vec<Weak<Engine>>>);
+pub struct Scorers(Mutex<Vec<Weak<Scorer>>>);
 
 impl Scorers {
     /// Adds a scorer, which is closed with the environment.
-    pub fn add(&self, scorer: &Arc<Engine>) {
+    pub fn add(&self, scorer: &Arc<Scorer>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|scorer| scorer.strong_count() > 0);
         all.push(Arc::downgrade(scorer));
@@ -62,7 +62,7 @@ impl Scorers {
 impl EnvState {
     /// Makes the state of `env`, with a hook that ends its work before the environment ends.
     pub fn install(env: &Env) -> napi::Result<()> {
-        let default = Engine::new(ScorerOptions::default());
+        let default = Scorer::new(ScorerOptions::default());
         let outbox = Outbox::new(env)?;
         let scorers = Arc::<Scorers>::default();
         scorers.add(&default);

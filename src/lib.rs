@@ -14,8 +14,6 @@ mod scorer;
 mod store;
 mod vector_cache;
 
-use std::collections::HashMap;
-
 use knowledgepulse_scoring::{
     Novelty, Score,
     cache::Nearest,
@@ -31,7 +29,7 @@ use napi_derive::napi;
 use env::EnvState;
 use js::or_throw;
 use options::{Profile, profiles};
-use scorer::Scorer;
+use scorer::NativeScorer;
 
 /// Prepares an environment (the main thread, or a worker) when it loads the addon.
 #[napi(module_exports)]
@@ -39,10 +37,10 @@ pub fn init(_exports: Object, env: Env) -> Result<()> {
     EnvState::install(&env)
 }
 
-/// Changes the settings in `texts`; earlier calls keep theirs.
+/// Changes the settings that are given; earlier calls keep theirs.
 #[napi(catch_unwind)]
-pub fn configure(env: &Env, texts: HashMap<String, String>) -> Result<()> {
-    or_throw(env, model::configure(&texts))
+pub fn configure(env: &Env, settings: Object) -> Result<()> {
+    or_throw(env, model::configure(&settings))
 }
 
 /// Returns the greatest number of threads of a scorer.
@@ -76,8 +74,8 @@ pub fn score_with(
 
 /// Returns the scorer behind `evaluateValue` in this environment.
 #[napi(catch_unwind)]
-pub fn default_scorer(env: &Env) -> Result<Scorer> {
-    Ok(Scorer { engine: EnvState::of(env)?.default.clone(), embedder: None })
+pub fn default_scorer(env: &Env) -> Result<NativeScorer> {
+    Ok(NativeScorer { engine: EnvState::of(env)?.default.clone(), embedder: None })
 }
 
 /// Ends all work of this environment, so that the process may exit.

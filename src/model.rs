@@ -4,7 +4,6 @@
 mod script;
 
 use std::{
-    collections::HashMap,
     env,
     ffi::OsString,
     path::PathBuf,
@@ -26,7 +25,7 @@ use knowledgepulse_scoring::{
 use knowledgepulse_workers::CancelToken;
 use napi::{
     Env,
-    bindgen_prelude::{FnArgs, Function, JsObjectValue, Object},
+    bindgen_prelude::{FnArgs, FromNapiValue, Function, JsObjectValue, Object, Unknown},
 };
 use once_cell::sync::OnceCell;
 use serde_json::{Value, json};
@@ -78,25 +77,41 @@ choices! {
     LongText { "window" => Window, "whole" => Whole }
 }
 
-/// Returns the name of an option for errors, and its text; `None` if it is not given.
-type Find<'a> = &'a dyn Fn(&str) -> Option<(String, OsString)>;
-
-/// Options as texts, from one source.
+/// Settings from one source.
 struct Given<'a> {
-    find: Find<'a>,
-    /// The options whose texts are wrong.
+    /// Options of JavaScript, of the types that `lib/options.js` has checked; `None` for environment variables.
+    options: Option<&'a Object<'a>>,
+    /// The settings whose values are wrong.
     wrong: Vec<(&'static str, Error)>,
 }
 
 impl Given<'_> {
-    fn get<T>(
+    /// Returns the name of a setting for errors, and its text.
+    fn text(&self, name: &str) -> Option<(String, OsString)> {
+        let Some(options) = self.options else { return variable(name) };
+        Some((name.to_owned(), options.get::<String>(name).ok()??.into()))
+    }
+
+    fn get<T: FromNapiValue>(
         &mut self,
         name: &'static str,
         expected: &str,
-        read: impl FnOnce(&str) -> Option<T>,
+        parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        let (path, text) = (self.find)(name)?;
-        let value = text.to_str().and_then(read);
+        match self.options {
+            Some(options) => options.get(name).ok()?,
+            None => self.parse(name, expected, parse),
+        }
+    }
+
+    fn parse<T>(
+        &mut self,
+        name: &'static str,
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let (path, text) = self.text(name)?;
+        let value = text.to_str().and_then(parse);
         if value.is_none() {
             let found = shown(text.to_string_lossy().into());
             self.wrong.push((name, Error::invalid(Invalid::Option, path, expected, found)));
@@ -107,14 +122,14 @@ impl Given<'_> {
     fn choice<T: Choice>(&mut self, name: &'static str) -> Option<T> {
         let names: Vec<_> = T::NAMES.iter().map(|(name, _)| format!("{name:?}")).collect();
         let (last, others) = names.split_last().expect("at least one name");
-        self.get(name, &format!("{} or {last}", others.join(", ")), T::named)
+        self.parse(name, &format!("{} or {last}", others.join(", ")), T::named)
     }
 }
 
-/// Returns the environment variable of an option, and its name.
-fn variable(option: &str) -> Option<(String, OsString)> {
+/// Returns the environment variable of a setting, and its name.
+fn variable(setting: &str) -> Option<(String, OsString)> {
     let mut name = String::from("KNOWLEDGEPULSE_SCORING_");
-    for letter in option.chars() {
+    for letter in setting.chars() {
         if letter.is_uppercase() {
             name.push('_');
         }
@@ -143,41 +158,40 @@ impl Settings {
             threshold: 0.75,
             invalid: Vec::new(),
         };
-        settings.invalid = settings.apply(&variable);
+        settings.invalid = settings.apply(None);
         settings
     }
 
-    /// Applies options of JavaScript, as texts by name.
-    pub fn update(&mut self, texts: &HashMap<String, String>) -> Result<()> {
-        let wrong = self.apply(&|name| Some((name.to_owned(), texts.get(name)?.into())));
-        wrong.into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
+    /// Applies options of JavaScript.
+    pub fn update(&mut self, options: &Object) -> Result<()> {
+        self.invalid.retain(|(name, _)| matches!(options.get::<Unknown>(name), Ok(None)));
+        self.apply(Some(options)).into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    /// Applies options. Another model resets the options of the model. Returns the errors of wrong texts.
-    fn apply(&mut self, find: Find) -> Vec<(&'static str, Error)> {
-        let Self { mode, model, threshold, invalid } = self;
-        invalid.retain(|(name, _)| find(name).is_none());
-        let path_of = |name| Some(PathBuf::from(find(name)?.1));
-        let text_of = |name| Some(find(name)?.1.to_string_lossy().into());
-        let mut given = Given { find, wrong: Vec::new() };
+    /// Applies settings, by default those of the environment. Another model resets the options of the model. Returns the
+    /// errors of wrong values.
+    fn apply(&mut self, options: Option<&Object>) -> Vec<(&'static str, Error)> {
+        let Self { mode, model, threshold, .. } = self;
+        let mut given = Given { options, wrong: Vec::new() };
+        let text_of = |given: &Given, name| Some(given.text(name)?.1.to_string_lossy().into());
         *mode = given.choice("embedder").unwrap_or(*mode);
         model.backend = given.choice("backend").unwrap_or(model.backend);
         model.precision = given.choice("precision").unwrap_or(model.precision);
-        if let Some(folder) = path_of("model") {
-            (model.model, model.options) = (Some(folder), ModelOptions::default());
+        if let Some((_, folder)) = given.text("model") {
+            (model.model, model.options) = (Some(folder.into()), ModelOptions::default());
         }
         let options = &mut model.options;
         options.pooling = given.choice("pooling").or(options.pooling);
         let normalize = given.get("normalize", "\"true\" or \"false\"", |text| text.parse().ok());
         options.normalize = normalize.or(options.normalize);
-        let positive = |text: &str| text.parse().ok().filter(|number| *number > 0);
+        let positive = |text: &str| text.parse().ok().filter(|number: &u32| *number > 0);
         let max_tokens = given.get("maxTokens", "a positive integer", positive);
-        options.max_tokens = max_tokens.or(options.max_tokens);
-        options.prefix = text_of("prefix").or(options.prefix.take());
-        options.output = text_of("output").or(options.output.take());
-        if let Some(library) = path_of("library") {
+        options.max_tokens = max_tokens.map(|number| number as usize).or(options.max_tokens);
+        options.prefix = text_of(&given, "prefix").or(options.prefix.take());
+        options.output = text_of(&given, "output").or(options.output.take());
+        if let Some((_, library)) = given.text("library") {
             disable_telemetry();
-            model.library = Some(library);
+            model.library = Some(library.into());
         }
         let share = |text: &str| text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
         *threshold = given.get("threshold", "a number in [0, 1]", share).unwrap_or(*threshold);
@@ -233,10 +247,10 @@ pub fn settings() -> Settings {
 
 /// Changes the settings of the process. If they are equal to the present ones, a loaded model stays loaded, and a model that
 /// failed to load is tried again.
-pub fn configure(texts: &HashMap<String, String>) -> Result<()> {
+pub fn configure(options: &Object) -> Result<()> {
     let mut current = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
     let mut settings = current.settings.clone();
-    settings.update(texts)?;
+    settings.update(options)?;
     *current = Current::new(settings);
     Ok(())
 }

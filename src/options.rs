@@ -1,6 +1,6 @@
 //! Reads options, which `lib/` has checked.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use knowledgepulse_import as import;
 use knowledgepulse_scoring::{
@@ -47,13 +47,12 @@ pub fn read_scorer_options(env: &Env, options: &Object) -> Result<ScorerConfig> 
     };
     scorer.concurrency = threads.unwrap_or(scorer.concurrency);
     let long_text = options.get::<String>("longText")?.and_then(|name| Choice::named(&name));
-    let settings: Option<HashMap<_, _>> = options.get("settings")?;
-    let mut current = model::settings();
-    or_throw(env, current.update(&settings.unwrap_or_default()))?;
+    let mut settings = model::settings();
+    or_throw(env, settings.update(options))?;
     let (store, mode) = (options.get::<Unknown>("store")?, options.get::<String>("storeMode")?);
     Ok(ScorerConfig {
         scorer,
-        embedder: or_throw(env, current.embedder(threads, long_text.unwrap_or_default()))?,
+        embedder: or_throw(env, settings.embedder(threads, long_text.unwrap_or_default()))?,
         has_cache: cache.is_some(),
         requires_store: store.map(|_| mode.as_deref() == Some("required")),
     })

@@ -7,7 +7,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    Error, Id, Invalid, Scorer as Engine, VectorCache,
+    Error, Id, Invalid, Scorer, VectorCache,
     cache::CacheOptions,
     scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
     snapshot::{self, Pieces},
@@ -31,7 +31,7 @@ use crate::{
     },
     model::{self, Choice, Mode, ModelEmbedder, Warning},
     options::{ScorerConfig, read_scorer_options},
-    vector_cache::VectorCache as LiveCache,
+    vector_cache::NativeCache,
 };
 
 /// The default number of results of `similar`.
@@ -58,16 +58,16 @@ impl SnapshotPieces {
     }
 }
 
-#[napi]
+#[napi(js_name = "Scorer")]
 #[derive(Clone)]
-pub struct Scorer {
-    pub(crate) engine: Arc<Engine>,
+pub struct NativeScorer {
+    pub(crate) engine: Arc<Scorer>,
     /// `None` for the embedder of the process.
     pub(crate) embedder: Option<Arc<ModelEmbedder>>,
 }
 
 #[napi]
-impl Scorer {
+impl NativeScorer {
     #[napi(constructor, catch_unwind)]
     pub fn new(env: &Env, options: Object) -> Result<Self> {
         let config = read_scorer_options(env, &options)?;
@@ -226,10 +226,10 @@ impl Scorer {
     }
 
     #[napi(catch_unwind)]
-    pub fn cache(&self) -> Result<LiveCache> {
+    pub fn cache(&self) -> Result<NativeCache> {
         let memory = self.engine.own_memory();
         let memory = memory.ok_or_else(|| napi::Error::from_reason("a store has no cache"))?;
-        Ok(LiveCache::of(memory.clone()))
+        Ok(NativeCache::of(memory.clone()))
     }
 
     /// Returns the status as JSON: `ScoringStatus` of lib/types without budget and store. Never waits for a load or a
@@ -265,7 +265,7 @@ impl Scorer {
     }
 }
 
-impl Scorer {
+impl NativeScorer {
     /// Returns a scorer on a store or with its own cache, continued from a snapshot if one is given with the name of
     /// its source. Adds it to `scorers`.
     fn with(
@@ -280,15 +280,15 @@ impl Scorer {
         };
         let engine = match (config.requires_store, snapshot.map(decode).transpose()?) {
             (Some(is_required), snapshot) => {
-                Engine::with_store(options, is_required, snapshot.map(|(snapshot, _)| snapshot))?
+                Scorer::with_store(options, is_required, snapshot.map(|(snapshot, _)| snapshot))?
             }
-            (None, None) => Engine::new(options),
+            (None, None) => Scorer::new(options),
             (None, Some((snapshot, fingerprint))) => {
                 let stored = snapshot.options();
                 let bounds = CacheOptions { vector_len: stored.vector_len, ..options.cache };
                 let bounds = if config.has_cache { bounds } else { stored };
                 let cache: VectorCache = snapshot.into_cache(bounds, monotonic_clock())?;
-                Engine::with_cache(options, cache, Some(fingerprint))
+                Scorer::with_cache(options, cache, Some(fingerprint))
             }
         };
         scorers.add(&engine);

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use knowledgepulse_scoring::{
     Error, Id, StoreFault,
     cache::CacheOptions,
-    scorer::{Change, Page, Request, SharedMemory, StoredEntry},
+    scorer::{Change, Page, Request, StoreMemory, StoredEntry},
     snapshot::Position,
 };
 use knowledgepulse_workers::WORKERS;
@@ -19,7 +19,7 @@ use serde_json::json;
 
 use crate::{
     env::{Outbox, in_background},
-    scorer::Scorer,
+    scorer::NativeScorer,
 };
 
 /// The request of a call: to append an `add`, `forget` or `clear`, or to `read` everything. `embedding` is
@@ -32,9 +32,9 @@ pub struct StoreRequest {
 }
 
 #[napi]
-impl Scorer {
-    fn shared_memory(&self) -> Result<&Arc<SharedMemory>> {
-        let memory = self.engine.shared_memory();
+impl NativeScorer {
+    fn store_memory(&self) -> Result<&Arc<StoreMemory>> {
+        let memory = self.engine.store_memory();
         memory.ok_or_else(|| napi::Error::from_reason("the scorer has no store"))
     }
 
@@ -48,20 +48,20 @@ impl Scorer {
                 Ok(batch.into_iter().map(StoreRequest::from).collect::<Vec<_>>())
             });
         };
-        self.shared_memory()?.next_batch(limit as usize, Box::new(taker));
+        self.store_memory()?.next_batch(limit as usize, Box::new(taker));
         Ok(promise)
     }
 
     /// Resolves the promise of `nextBatch` to no requests, if it is pending.
     #[napi(catch_unwind)]
     pub fn end_wait(&self) -> Result<()> {
-        self.shared_memory().map(|memory| memory.end_wait())
+        self.store_memory().map(|memory| memory.end_wait())
     }
 
     /// Returns the last applied entry of the store, as `StorePosition` in JSON; `null` to read from the beginning.
     #[napi(catch_unwind)]
     pub fn store_position(&self) -> Result<String> {
-        let position = self.shared_memory()?.position();
+        let position = self.store_memory()?.position();
         let shown =
             |Position { epoch, seq, call, .. }| json!({ "epoch": epoch, "seq": seq, "call": call });
         Ok(json!(position.map(shown)).to_string())
@@ -76,7 +76,7 @@ impl Scorer {
         json: String,
         bytes: Uint8Array,
     ) -> Result<Unknown<'env>> {
-        let (scorer, memory) = (self.engine.clone(), self.shared_memory()?.clone());
+        let (scorer, memory) = (self.engine.clone(), self.store_memory()?.clone());
         let bytes = bytes.to_vec();
         let apply = move || {
             let page: PackedPage = serde_json::from_str(&json).map_err(Error::internal)?;
@@ -90,7 +90,7 @@ impl Scorer {
     /// Answers the requests that append nothing. `now` is the time in milliseconds since 1970.
     #[napi(catch_unwind)]
     pub fn finish_batch(&self, now: f64) -> Result<()> {
-        self.shared_memory().map(|memory| memory.finish_batch(Duration::from_millis(now as u64)))
+        self.store_memory().map(|memory| memory.finish_batch(Duration::from_millis(now as u64)))
     }
 
     /// Answers the remaining requests after the store failed.
@@ -101,13 +101,13 @@ impl Scorer {
             "INVALID_STORE" => StoreFault::Invalid,
             _ => StoreFault::Unavailable,
         };
-        self.shared_memory().map(|memory| memory.fail_batch(&Error::store(fault, reason)))
+        self.store_memory().map(|memory| memory.fail_batch(&Error::store(fault, reason)))
     }
 
     /// Resolves to the fingerprint of the model, and fixes the length of vectors to that of the model.
     #[napi(catch_unwind)]
     pub fn fingerprint<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let (scorer, memory) = (self.clone(), self.shared_memory()?.clone());
+        let (scorer, memory) = (self.clone(), self.store_memory()?.clone());
         let fingerprint = move || {
             let embedder = scorer.embedder()?;
             // Only a custom model must be loaded to know the length of its vectors.

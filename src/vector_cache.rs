@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, sync::Arc};
 
-use knowledgepulse_scoring::{Error, cache, scorer::OwnMemory};
+use knowledgepulse_scoring::{Error, VectorCache, scorer::OwnMemory};
 use napi::{
     Env, Result,
     bindgen_prelude::{Float32Array, Object, ObjectFinalize},
@@ -11,25 +11,25 @@ use napi_derive::napi;
 
 use crate::{js::or_throw, options::read_bounds};
 
-#[napi(custom_finalize)]
-pub struct VectorCache {
+#[napi(js_name = "VectorCache", custom_finalize)]
+pub struct NativeCache {
     /// Its own, or that of a scorer.
     memory: Arc<OwnMemory>,
     /// The memory reported to the garbage collector, which would otherwise let caches pile up.
     reported: Cell<i64>,
 }
 
-impl ObjectFinalize for VectorCache {
+impl ObjectFinalize for NativeCache {
     fn finalize(self, env: Env) -> Result<()> {
         env.adjust_external_memory(-self.reported.get()).map(drop)
     }
 }
 
 #[napi]
-impl VectorCache {
+impl NativeCache {
     #[napi(constructor, catch_unwind)]
     pub fn new(options: Object) -> Result<Self> {
-        let cache = cache::VectorCache::new(read_bounds(&options)?);
+        let cache = VectorCache::new(read_bounds(&options)?);
         Ok(Self::of(OwnMemory::new(cache, None)))
     }
 
@@ -65,7 +65,7 @@ impl VectorCache {
 
     #[napi(catch_unwind)]
     pub fn evict_expired(&self) {
-        self.memory.with_cache(cache::VectorCache::evict_expired);
+        self.memory.with_cache(VectorCache::evict_expired);
     }
 
     #[napi(catch_unwind)]
@@ -75,7 +75,7 @@ impl VectorCache {
     }
 }
 
-impl VectorCache {
+impl NativeCache {
     pub fn of(memory: Arc<OwnMemory>) -> Self {
         Self { memory, reported: Cell::new(0) }
     }

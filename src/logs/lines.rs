@@ -3,14 +3,13 @@
 use std::{
     collections::VecDeque,
     mem,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use knowledgepulse_scoring::{Error, Result, scorer::CallHandle};
 use napi::{Env, bindgen_prelude::Buffer};
 use napi_derive::napi;
 
-use super::lock;
 use crate::{env::Deferred, model::Warning};
 
 /// The maximum number of rows that are being scored or wait for an earlier one.
@@ -35,6 +34,10 @@ pub struct Ready {
     pub is_pending: bool,
     /// Whether nothing follows.
     pub is_last: bool,
+}
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Lines in the order of their traces.

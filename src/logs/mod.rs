@@ -17,7 +17,7 @@ use std::{
     collections::HashSet,
     fmt::Write,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
+        Arc, Mutex, TryLockError,
         atomic::{AtomicU32, Ordering},
     },
 };
@@ -35,7 +35,7 @@ use napi::{
 use napi_derive::napi;
 
 use self::{
-    lines::{Lines, Slot},
+    lines::{Lines, Slot, lock},
     row::{failure_json, line_of},
 };
 use crate::{
@@ -43,7 +43,7 @@ use crate::{
     js::{or_throw, to_json},
     model::ModelEmbedder,
     options::read_import_options,
-    scorer::Scorer,
+    scorer::NativeScorer,
 };
 
 /// Reads inputs one after another. All methods return at once; reading takes place on worker threads.
@@ -62,7 +62,7 @@ impl LogReader {
         env: &Env,
         options: Object,
         collects: bool,
-        scorer: Option<&Scorer>,
+        scorer: Option<&NativeScorer>,
         peeks: Option<bool>,
         group: Option<String>,
         known: Option<String>,
@@ -159,10 +159,6 @@ impl LogReader {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 struct Reader {
     importer: Mutex<Importer>,
     cancel: CancelToken,
@@ -205,7 +201,7 @@ impl Reader {
 }
 
 struct Submitter {
-    scorer: Scorer,
+    scorer: NativeScorer,
     work: fn(Input) -> Work,
     group: Option<String>,
     /// Embeds the texts of all traces; later `configure` calls do not affect it.
@@ -228,7 +224,7 @@ struct Known {
 
 impl Known {
     /// Counts a trace if its id is known. If not, it is known from now on, if `is_added`.
-    fn has(&self, trace: &Trace, scorer: &Scorer, is_added: bool) -> bool {
+    fn has(&self, trace: &Trace, scorer: &NativeScorer, is_added: bool) -> bool {
         let Some(id) = trace.id() else { return false };
         let mut ids = lock(&self.ids);
         let ids = ids.get_or_insert_with(|| scorer.engine.with_ids(|ids| ids.cloned().collect()));

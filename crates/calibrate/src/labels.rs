@@ -5,10 +5,11 @@ use knowledgepulse_scoring::{overrides::Fired, weights::Weights};
 use crate::{
     bootstrap::{Bootstrap, Groups},
     calibration::{Decile, Leakage},
+    correlation::{EffectiveSize, intraclass_correlation},
     quantiles::quantile,
     ranking::Ranking,
     row::Row,
-    wilson::{EffectiveSize, intraclass_correlation, wilson},
+    wilson::wilson,
 };
 
 /// The share of agreement from which labels count as `success`.

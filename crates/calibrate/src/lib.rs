@@ -32,6 +32,7 @@
 
 mod bootstrap;
 pub mod calibration;
+mod correlation;
 mod describe;
 mod fit;
 mod json;

@@ -3,11 +3,12 @@
 use crate::{
     bootstrap::{Bootstrap, Groups},
     calibration::{Precision, Threshold},
+    correlation::{EffectiveSize, intraclass_correlation},
     labels::Labelled,
     options::Target,
     quantiles::central,
     ranking::{Ranking, Step},
-    wilson::{EffectiveSize, intraclass_correlation, wilson},
+    wilson::wilson,
 };
 
 /// Chooses a threshold by `scores`, of which there is at least one. A target precision finds none

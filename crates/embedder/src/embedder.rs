@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use knowledgepulse_workers::{CancelToken, join};
+use knowledgepulse_workers::{CancelToken, run_both};
 
 use crate::{
     EmbedError, Embedding, LongText, ModelSettings, Result, Tokenizer,
@@ -67,7 +67,7 @@ impl Embedder {
         let weights = folder.custom().map_or(0, CustomFolder::bytes);
         memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
         let (tokenizer, backend) =
-            join(|| folder.read_tokenizer(settings), || folder.load(settings));
+            run_both(|| folder.read_tokenizer(settings), || folder.load(settings));
         let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
         let (backend, onnx_error) = backend?;
         let tokenizer = tokenizer.unwrap_or_else(panicked)?;

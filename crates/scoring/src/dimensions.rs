@@ -11,7 +11,7 @@ pub struct Dimensions {
     /// How varied and long the trace is:
     /// `min(1, uniqueTypes/4 * 0.5 + (errorRecoveries > 0 ? 0.3 : 0) + steps/20 * 0.2)`.
     pub complexity: f64,
-    /// How far the trace is from earlier ones. See [`Novelty::value`](crate::Novelty::value).
+    /// How far the trace is from earlier ones. See [`Novelty::value`](crate::novelty::Novelty::value).
     pub novelty: f64,
     /// Distinct tools relative to the number of steps: `min(1, uniqueTools / max(1, steps) * 3)`.
     pub tool_diversity: f64,

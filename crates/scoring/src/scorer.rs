@@ -8,8 +8,8 @@ mod call;
 mod common;
 mod memory;
 mod report;
-mod shared;
 mod statistics;
+mod store;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -27,11 +27,11 @@ use knowledgepulse_workers::{Threads, WORKERS};
 use memory::Memory;
 pub use memory::OwnMemory;
 pub use report::{Found, Outcome, Report, Times};
-pub use shared::{
-    SharedMemory, Taker,
+pub use statistics::Statistics;
+pub use store::{
+    StoreMemory, Taker,
     entry::{Change, Page, Request, StoredEntry},
 };
-pub use statistics::Statistics;
 
 pub use crate::clock::monotonic_clock;
 use crate::{
@@ -91,7 +91,7 @@ impl Scorer {
         Self::with_memory(Memory::Own(OwnMemory::new(cache, model)), Common::new(options))
     }
 
-    /// Returns a scorer on a store that others append to as well; see [`SharedMemory`]. While the store is unavailable,
+    /// Returns a scorer on a store that others append to as well; see [`StoreMemory`]. While the store is unavailable,
     /// scores fail if it is required, and otherwise have a neutral novelty. With a snapshot of such a memory with the
     /// same bounds, only newer entries are read; with any other, the whole store.
     ///
@@ -104,8 +104,8 @@ impl Scorer {
         snapshot: Option<Snapshot>,
     ) -> Result<Arc<Self>> {
         let common = Common::new(options);
-        let memory = SharedMemory::new(is_required, snapshot, common.clone())?;
-        Ok(Self::with_memory(Memory::Shared(Arc::new(memory)), common))
+        let memory = StoreMemory::new(is_required, snapshot, common.clone())?;
+        Ok(Self::with_memory(Memory::Store(Arc::new(memory)), common))
     }
 
     fn with_memory(memory: Memory, common: Arc<Common>) -> Arc<Self> {
@@ -124,15 +124,15 @@ impl Scorer {
     }
 
     /// Returns the memory that it shares; `None` without a store.
-    pub fn shared_memory(&self) -> Option<&Arc<SharedMemory>> {
-        if let Memory::Shared(memory) = &self.memory { Some(memory) } else { None }
+    pub fn store_memory(&self) -> Option<&Arc<StoreMemory>> {
+        if let Memory::Store(memory) = &self.memory { Some(memory) } else { None }
     }
 
     /// Returns the memory as bytes. `fingerprint` is that of the model in use.
     pub fn snapshot(&self, fingerprint: &str) -> Vec<u8> {
         match &self.memory {
             Memory::Own(memory) => memory.snapshot(fingerprint),
-            Memory::Shared(memory) => memory.snapshot(fingerprint),
+            Memory::Store(memory) => memory.snapshot(fingerprint),
         }
     }
 
@@ -140,7 +140,7 @@ impl Scorer {
     pub fn cache_len(&self) -> usize {
         match &self.memory {
             Memory::Own(memory) => memory.len(),
-            Memory::Shared(memory) => memory.len(),
+            Memory::Store(memory) => memory.len(),
         }
     }
 
@@ -148,7 +148,7 @@ impl Scorer {
     pub fn with_ids<R>(&self, using: impl FnOnce(&mut dyn Iterator<Item = &Id>) -> R) -> R {
         match &self.memory {
             Memory::Own(memory) => memory.with_cache(|cache, now| using(&mut cache.ids(now))),
-            Memory::Shared(memory) => using(&mut memory.mirror().ids()),
+            Memory::Store(memory) => using(&mut memory.mirror().ids()),
         }
     }
 
@@ -241,7 +241,7 @@ impl Scorer {
         let embedded = mem::take(&mut order.embedded);
         calls.extend(embedded.into_iter().map(|(ticket, embedded)| (ticket, embedded.call)));
         drop(order);
-        let sent = self.shared_memory().map(|memory| memory.close()).unwrap_or_default();
+        let sent = self.store_memory().map(|memory| memory.close()).unwrap_or_default();
         for mut owed in sent.iter().chain(calls.values()).filter_map(|call| call.cancel()) {
             owed.settle(Err(Error::closed()));
         }

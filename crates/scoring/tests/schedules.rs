@@ -52,7 +52,7 @@ fn submit(scorer: &Arc<Scorer>, count: usize) -> Vec<Receiver<Answer>> {
 
 /// Answers the next batch as one that the store cannot take.
 fn carry(scorer: &Scorer) {
-    let Some(memory) = scorer.shared_memory() else { return };
+    let Some(memory) = scorer.store_memory() else { return };
     let (sender, batch): (Sender<Vec<Request>>, _) = channel();
     memory.next_batch(64, Box::new(move |batch| sender.send(batch).expect("a receiver")));
     if !batch.recv().expect("a batch").is_empty() {
@@ -123,7 +123,7 @@ fn taker_that_panics_costs_no_other_call_its_answer() {
             // Without a message.
             resume_unwind(Box::new("on purpose"));
         });
-        let memory = scorer.shared_memory().expect("a scorer with a store");
+        let memory = scorer.store_memory().expect("a scorer with a store");
         let _ = catch_unwind(AssertUnwindSafe(|| memory.next_batch(1, taker)));
         assert!(batch.recv().is_err(), "the taker has panicked");
         while scorer.statistics().pending() > 0 {

@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use knowledgepulse_scoring::{
     Id,
-    cache::{CacheOptions, Entry, Nearest, VectorCache},
+    cache::{CacheOptions, Nearest, VectorCache, VectorEntry},
 };
 
 /// A list of vectors, scanned for every query.
@@ -90,9 +90,12 @@ impl NaiveCache {
     }
 
     /// Returns the vectors alive, normalised, the oldest first.
-    pub fn entries(&mut self, now: Duration) -> impl ExactSizeIterator<Item = (Entry, &[f32])> {
+    pub fn entries(
+        &mut self,
+        now: Duration,
+    ) -> impl ExactSizeIterator<Item = (VectorEntry, &[f32])> {
         self.expire(now);
-        let entry = |known: &Known| Entry { age: known.age, id: known.id.clone() };
+        let entry = |known: &Known| VectorEntry { age: known.age, id: known.id.clone() };
         self.known.iter().map(move |known| (entry(known), &known.normalized[..]))
     }
 

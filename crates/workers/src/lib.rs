@@ -7,4 +7,4 @@ pub mod fault;
 mod pool;
 
 pub use cancel::CancelToken;
-pub use pool::{IMPORTS, LONG, Lane, Threads, WORKERS, available_cores, builder, join};
+pub use pool::{IMPORTS, LONG, Lane, Threads, WORKERS, available_cores, builder, run_both};

@@ -148,7 +148,7 @@ pub fn builder() -> thread::Builder {
 
 /// Runs both functions: concurrently, or one after the other if the system refuses to start a thread. Returns
 /// `Err` with the panic of `other` if it panicked.
-pub fn join<A: Send, B>(
+pub fn run_both<A: Send, B>(
     other: impl Fn() -> A + Sync,
     here: impl FnOnce() -> B,
 ) -> (thread::Result<A>, B) {
@@ -165,10 +165,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn join_runs_both_and_reports_a_panic_of_the_other() {
-        let (a, b) = join(|| 1, || 2);
+    fn run_both_runs_both_and_reports_a_panic_of_the_other() {
+        let (a, b) = run_both(|| 1, || 2);
         assert_eq!((a.ok(), b), (Some(1), 2));
-        let (a, b) = join(|| panic!("on purpose"), || 2);
+        let (a, b) = run_both(|| panic!("on purpose"), || 2);
         let a: thread::Result<()> = a;
         assert_eq!((a.is_err(), b), (true, 2));
     }

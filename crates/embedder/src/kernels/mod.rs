@@ -21,7 +21,7 @@ pub(crate) use shared_slice::SharedSlice;
 pub(crate) use threads::Threads;
 
 /// The numbers of a token in the input and the output of a layer.
-const WIDTH: usize = 384;
+const WIDTH: usize = crate::EMBEDDING_LEN;
 const HEADS: usize = 12;
 /// The numbers of a token in one head.
 const HEAD: usize = WIDTH / HEADS;

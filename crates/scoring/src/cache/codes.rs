@@ -36,7 +36,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use knowledgepulse_workers::join;
+use knowledgepulse_workers::run_both;
 use memmap2::MmapMut;
 use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 #[cfg(target_arch = "x86_64")]
@@ -48,13 +48,13 @@ use pulp::{
     x86::{V3, V4},
 };
 
-use super::best::Best;
+use super::{best::Best, similarity::TOLERANCE};
 
 /// The maximum number of numbers in a row: the sum of their products with codes fits in 32 bits.
 pub const MOST_NUMBERS: usize = 1 << 20;
 
 /// No row is longer: they have length 1 up to rounding, or up to the tolerance of a snapshot.
-const LONGEST: f64 = 1.0 + 1e-5;
+const LONGEST: f64 = 1.0 + 1.01 * TOLERANCE;
 
 /// Independent sums. The length of a row is a multiple of this.
 const LANES: usize = 16;
@@ -132,7 +132,7 @@ impl Codes {
                 }
             }
         };
-        let (other, ()) = join(work, work);
+        let (other, ()) = run_both(work, work);
         other.unwrap_or_else(|panic| resume_unwind(panic));
         self
     }

@@ -48,7 +48,7 @@ impl Default for CacheOptions {
 /// Vectors to compare new ones with.
 ///
 /// Every method takes the present time, as the duration since some fixed moment. Only methods that take `&mut self` drop
-/// expired vectors, so what a search says of its time has no effect on others.
+/// expired vectors, so a search at a later time leaves them to other searches.
 #[derive(Debug)]
 pub struct VectorCache {
     options: CacheOptions,
@@ -81,7 +81,7 @@ pub struct Nearest {
 /// The age and the id of a vector.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct VectorEntry {
     /// The time since its addition.
     pub age: Duration,
     /// Its id, if it has one.
@@ -168,24 +168,7 @@ impl VectorCache {
         at_least: f64,
         now: Duration,
     ) -> Result<Vec<(Nearest, Duration)>> {
-        let row = &self.normalized(query)?;
-        let alive = self.alive(now);
-        let mut best = Best::new(k.get(), at_least);
-        if let Some(codes) = &self.codes {
-            let value = |slot| dot_of(row, self.rows(slot..slot + 1));
-            codes.search(row, alive, &mut best, value);
-        } else {
-            for slots in alive {
-                offer_dots(row, self.rows(slots.clone()), slots.start, &mut best);
-            }
-        }
-        let now = self.at(now);
-        let found = |(slot, dot)| {
-            let (added, id) = &self.added[(slot + self.slots - self.start) % self.slots];
-            let nearest = Nearest { similarity: f64::from(dot), id: id.clone().map(Into::into) };
-            (nearest, now.saturating_sub(*added))
-        };
-        Ok(best.into_rows().map(found).collect())
+        self.search(query, (k, at_least), self.expired(now)..self.added.len(), now)
     }
 
     /// As [`VectorCache::nearest`] before the first unexpired vector with this `id` was added.
@@ -199,22 +182,40 @@ impl VectorCache {
         query: &[f32],
         now: Duration,
     ) -> Result<Option<Nearest>> {
-        let expired = self.expired(now);
         let own = |(_, added): &(Duration, Option<Id>)| added.as_deref() == Some(id);
-        let Some(count) = self.added.iter().skip(expired).position(own) else {
-            return self.nearest(query, now);
-        };
+        let expired = self.expired(now);
+        let count = self.added.iter().skip(expired).position(own);
+        let end = count.map_or(self.added.len(), |count| expired + count);
+        let mut found = self.search(query, (NonZeroUsize::MIN, -1.0), expired..end, now)?;
+        Ok(found.pop().map(|(nearest, _)| nearest))
+    }
+
+    /// As [`VectorCache::similar`] among some of the vectors, which are counted from the oldest.
+    fn search(
+        &self,
+        query: &[f32],
+        (k, at_least): (NonZeroUsize, f64),
+        vectors: Range<usize>,
+        now: Duration,
+    ) -> Result<Vec<(Nearest, Duration)>> {
         let row = &self.normalized(query)?;
-        let mut best = Best::new(1, -1.0);
-        for i in expired..expired + count {
-            let slot = (self.start + i) % self.slots;
-            offer_dots(row, self.rows(slot..slot + 1), i, &mut best);
+        let slots = self.slots_of(vectors);
+        let mut best = Best::new(k.get(), at_least);
+        if let Some(codes) = &self.codes {
+            let value = |slot| dot_of(row, self.rows(slot..slot + 1));
+            codes.search(row, slots, &mut best, value);
+        } else {
+            for slots in slots {
+                offer_dots(row, self.rows(slots.clone()), slots.start, &mut best);
+            }
         }
-        let found = |(i, dot): (usize, _)| Nearest {
-            similarity: f64::from(dot),
-            id: self.added[i].1.clone().map(Into::into),
+        let now = self.at(now);
+        let found = |(slot, dot)| {
+            let (added, id) = &self.added[(slot + self.slots - self.start) % self.slots];
+            let nearest = Nearest { similarity: f64::from(dot), id: id.clone().map(Into::into) };
+            (nearest, now.saturating_sub(*added))
         };
-        Ok(best.into_rows().next().map(found))
+        Ok(best.into_rows().map(found).collect())
     }
 
     /// Returns the ids of the unexpired vectors, the oldest first.
@@ -274,18 +275,18 @@ impl VectorCache {
     }
 
     /// Returns the unexpired vectors, the oldest first: of length 1, or all zero.
-    pub fn entries(&self, now: Duration) -> impl ExactSizeIterator<Item = (Entry, &[f32])> {
+    pub fn entries(&self, now: Duration) -> impl ExactSizeIterator<Item = (VectorEntry, &[f32])> {
         let (expired, now) = (self.expired(now), self.at(now));
         self.added.iter().enumerate().skip(expired).map(move |(i, (added, id))| {
             let slot = (self.start + i) % self.slots;
-            let entry = Entry { age: now.saturating_sub(*added), id: id.clone() };
+            let entry = VectorEntry { age: now.saturating_sub(*added), id: id.clone() };
             (entry, &self.rows(slot..slot + 1)[..self.options.vector_len])
         })
     }
 
     /// Returns the unexpired rows, the oldest first, in the two parts of the ring.
     pub(crate) fn alive_rows(&self, now: Duration) -> [&[f32]; 2] {
-        self.alive(now).map(|slots| self.rows(slots))
+        self.slots_of(self.expired(now)..self.added.len()).map(|slots| self.rows(slots))
     }
 
     /// Returns a cache with the `entries`, which continue to age from `now`, and their rows in `memory`. Similarities
@@ -297,7 +298,7 @@ impl VectorCache {
     /// `INTERNAL` if there is not enough memory.
     pub(crate) fn restore(
         options: CacheOptions,
-        mut entries: Vec<Entry>,
+        mut entries: Vec<VectorEntry>,
         mut memory: MmapMut,
         rows: Range<usize>,
         now: Duration,
@@ -315,7 +316,7 @@ impl VectorCache {
             cache.replace_rows(memory, slots, entries.len());
         }
         let at = cache.at(now);
-        for Entry { age, id } in entries {
+        for VectorEntry { age, id } in entries {
             cache.record(at.saturating_sub(age), id);
         }
         cache.evict_expired(now);
@@ -334,9 +335,9 @@ impl VectorCache {
         self.added.partition_point(|(added, _)| now.saturating_sub(*added) >= ttl)
     }
 
-    /// The slots of the unexpired vectors, in the two parts of the ring.
-    fn alive(&self, now: Duration) -> [Range<usize>; 2] {
-        let (start, end) = (self.start + self.expired(now), self.start + self.added.len());
+    /// The slots of some vectors, in the two parts of the ring.
+    fn slots_of(&self, vectors: Range<usize>) -> [Range<usize>; 2] {
+        let (start, end) = (self.start + vectors.start, self.start + vectors.end);
         let [first, second] = [start, end].map(|at| at.min(self.slots));
         [first..second, start - first..end - second]
     }

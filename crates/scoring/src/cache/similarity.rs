@@ -17,10 +17,14 @@ pub fn norm(vector: &[f32]) -> f64 {
     vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt()
 }
 
-/// Returns whether a vector has about length 1. Rounding to float32 changes it by far less, damage rarely by less.
-pub fn is_unit(vector: &[f32]) -> bool {
+/// The maximum deviation of a vector's length from 1, where vectors come from outside: rounding to float32 changes it by
+/// far less, damage rarely by less.
+pub const TOLERANCE: f64 = 1e-4;
+
+/// Returns whether a length is about 1.
+pub fn is_unit(norm: f64) -> bool {
     // NaN is not.
-    (norm(vector) - 1.0).abs() <= 1e-4
+    (norm - 1.0).abs() <= TOLERANCE
 }
 
 /// Writes `vector`, scaled to length 1, into a row, and zeros after it. A zero vector stays zero,

@@ -88,7 +88,7 @@ fn restore_takes_ages_beyond_the_clock() {
         rows[at..at + 4].copy_from_slice(&1.0_f32.to_le_bytes());
     }
     let ages = [Duration::MAX, Duration::from_secs(1)];
-    let entries = ages.map(|age| Entry { age, id: None }).to_vec();
+    let entries = ages.map(|age| VectorEntry { age, id: None }).to_vec();
     let now = Duration::from_secs(9);
     let mut cache = VectorCache::restore(options, entries, rows, 0..128, now).unwrap();
     cache.add(&[1.0], None, now).unwrap();

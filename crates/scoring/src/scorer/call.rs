@@ -21,7 +21,7 @@ use crate::{
     scorer::{
         common::Common,
         report::{Found, Outcome, Report, Times},
-        shared::entry::Change,
+        store::entry::Change,
     },
     sync::{Mutex, MutexGuard},
     trace::Trace,

@@ -13,11 +13,10 @@ use crate::{
     cache::{CacheOptions, VectorCache},
     clock::{monotonic_clock, since_1970},
     embed::Embedded,
-    error::Result,
     scorer::{
-        call::{Call, EmbeddedCall, View, Work},
+        call::{EmbeddedCall, View, Work},
         report::Outcome,
-        shared::SharedMemory,
+        store::StoreMemory,
     },
     snapshot::Contents,
     sync::Mutex,
@@ -28,23 +27,15 @@ pub(super) enum Memory {
     /// The vectors of its own traces.
     Own(Arc<OwnMemory>),
     /// The vectors of all scorers that share a store.
-    Shared(Arc<SharedMemory>),
+    Store(Arc<StoreMemory>),
 }
 
 impl Memory {
     /// Answers a call in its turn, or passes it to the store. If that panics, the call is answered when it is dropped.
     pub fn settle(&self, embedded: EmbeddedCall) {
         let settle = || match self {
-            Self::Own(memory) => {
-                // First: an aborted call changes nothing.
-                let Some(owed) = embedded.call.take_owed() else { return };
-                let recalled = match &embedded.embedded {
-                    Ok(vector) => memory.recall(&embedded.call, vector),
-                    Err(_) => Ok(Outcome::Remembered),
-                };
-                embedded.answer(owed, recalled);
-            }
-            Self::Shared(memory) => memory.enqueue(embedded),
+            Self::Own(memory) => memory.settle(embedded),
+            Self::Store(memory) => memory.enqueue(embedded),
         };
         let _ = catch_unwind(AssertUnwindSafe(settle));
     }
@@ -104,11 +95,16 @@ impl OwnMemory {
         vectors.cache.len(monotonic_clock())
     }
 
-    /// Compares the vector of a call, scores, and changes the memory.
-    fn recall(&self, call: &Call, embedded: &Embedded) -> Result<Outcome> {
-        let Embedded { embedding: vector, fingerprint, .. } = embedded;
+    /// Compares the vector of a call, scores, changes the memory, and answers.
+    fn settle(&self, embedded: EmbeddedCall) {
+        let call = &embedded.call;
+        // First: a call that is answered otherwise changes nothing.
+        let Some(owed) = call.take_owed() else { return };
+        let Ok(Embedded { embedding: vector, fingerprint, .. }) = &embedded.embedded else {
+            return embedded.answer(owed, Ok(Outcome::Remembered));
+        };
         let vector_len = vector.len();
-        self.with(|Vectors { cache, model }, now| {
+        let recalled = self.with(|Vectors { cache, model }, now| {
             let is_comparable = vector.is_empty()
                 || model.as_ref().is_none_or(|model| model == fingerprint)
                     && cache.options().vector_len == vector_len;
@@ -133,6 +129,7 @@ impl OwnMemory {
             }
             let removed = change.map(|change| change.apply(cache, vector, now)).transpose()?;
             Ok(removed.flatten().map_or(outcome, Outcome::Removed))
-        })
+        });
+        embedded.answer(owed, recalled);
     }
 }

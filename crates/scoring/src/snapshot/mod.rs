@@ -17,13 +17,13 @@ mod pieces;
 
 use std::{ops::Range, panic::resume_unwind, time::Duration};
 
-use knowledgepulse_workers::join;
+use knowledgepulse_workers::run_both;
 pub use pieces::Pieces;
 use pulp::bytemuck::cast_slice;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cache::{CacheOptions, Entry, VectorCache, row_length},
+    cache::{CacheOptions, VectorCache, VectorEntry, is_unit, row_length},
     error::{Error, Invalid, Result},
 };
 
@@ -34,8 +34,6 @@ const HEADER: usize = 8 + 4 + 8 + 8;
 // A big-endian processor would have to swap the bytes of all rows.
 const _: () = assert!(cfg!(target_endian = "little"));
 const CHECKSUM: usize = blake3::OUT_LEN;
-/// The maximum deviation of a vector's length from 1, ten times that of rounding to float32.
-const TOLERANCE: f64 = 1e-6;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -44,7 +42,7 @@ struct Header {
     max_elements: usize,
     vector_len: usize,
     ttl: Option<Duration>,
-    entries: Vec<Entry>,
+    entries: Vec<VectorEntry>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     position: Option<Position>,
 }
@@ -178,7 +176,7 @@ fn read(bytes: &[u8], fingerprint: &str) -> Result<(Header, Range<usize>), Wrong
     ensure!(length == expected, "", "{expected} bytes", "{length} bytes");
     let (sealed, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
     let expected = blake3::Hash::from_slice(checksum).expect("32 bytes");
-    let (found, header) = join(|| blake3::hash(sealed), || read_sealed(sealed, fingerprint));
+    let (found, header) = run_both(|| blake3::hash(sealed), || read_sealed(sealed, fingerprint));
     let found = found.unwrap_or_else(|panic| resume_unwind(panic));
     ensure!(found == expected, "", "the BLAKE3 checksum {expected}", "{found}: it is damaged");
     let (header, end) = (header?, sealed.len());
@@ -213,8 +211,7 @@ fn read_sealed(sealed: &[u8], fingerprint: &str) -> Result<Header, Wrong> {
         ensure!(age <= most, ": entries[{at}].age", "{most:?} or less", "{age:?}");
         most = age;
         let length = norm(row);
-        // NaN also fails this.
-        let is_normalized = length == 0.0 || (length - 1.0).abs() <= TOLERANCE;
+        let is_normalized = length == 0.0 || is_unit(length);
         ensure!(is_normalized, ": rows[{at}]", "length 1, or zeros", "length {length}");
     }
     Ok(header)

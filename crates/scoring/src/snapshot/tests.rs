@@ -40,9 +40,9 @@ fn into_cache_loses_nothing() {
     let snapshot = decode(&bytes, MODEL).unwrap();
     assert_eq!(snapshot.options(), options(3, 2));
     let age = Duration::from_secs;
-    let expected: [(Entry, &[f32]); 2] = [
-        (Entry { age: age(10), id: None }, &[0.0, 1.0]),
-        (Entry { age: age(5), id: Id::new("é") }, &[0.6, 0.8]),
+    let expected: [(VectorEntry, &[f32]); 2] = [
+        (VectorEntry { age: age(10), id: None }, &[0.0, 1.0]),
+        (VectorEntry { age: age(5), id: Id::new("é") }, &[0.6, 0.8]),
     ];
     let cache = snapshot.into_cache(options(3, 2), Duration::ZERO).unwrap();
     assert_eq!(cache.entries(Duration::ZERO).collect::<Vec<_>>(), expected);
@@ -226,9 +226,9 @@ fn decode_says_what_was_expected_and_what_was_found() {
         (with_vectors([0.0, 2.0, 1.0, 0.0]), ": rows[0]", &format!("{normal} 2")),
         (with_vectors([0.0, 1.0, 0.5, 0.0]), ": rows[1]", &format!("{normal} 0.5")),
         (
-            with_vectors([1.00001, 0.0, 1.0, 0.0]),
+            with_vectors([1.001, 0.0, 1.0, 0.0]),
             ": rows[0]",
-            &format!("{normal} 1.0000100135803223"),
+            &format!("{normal} 1.0010000467300415"),
         ),
     ] {
         let error = decode(&bytes, MODEL).expect_err(message);

@@ -10,8 +10,7 @@ use knowledgepulse_scoring::{
     Error, Id, Novelty, Scorer, StoreFault,
     cache::CacheOptions,
     scorer::{
-        Change, Found, Outcome, Page, Query, Request, ScorerOptions, SharedMemory, StoredEntry,
-        Work,
+        Change, Found, Outcome, Page, Query, Request, ScorerOptions, StoreMemory, StoredEntry, Work,
     },
     snapshot,
 };
@@ -69,8 +68,8 @@ fn submit(scorer: &Arc<Scorer>, acts: &[Act]) -> mpsc::Receiver<(usize, Answer)>
     crate::submit_all(scorer, &FakeEmbedder::new(), acts.iter().map(|act| work(*act)))
 }
 
-fn memory(scorer: &Scorer) -> &SharedMemory {
-    scorer.shared_memory().expect("a scorer with a store")
+fn memory(scorer: &Scorer) -> &StoreMemory {
+    scorer.store_memory().expect("a scorer with a store")
 }
 
 fn next_batch(scorer: &Scorer) -> Vec<Request> {

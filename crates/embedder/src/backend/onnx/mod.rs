@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use knowledgepulse_workers::{CancelToken, fault, join};
+use knowledgepulse_workers::{CancelToken, fault, run_both};
 use ort::{
     AsPointer,
     environment::Environment,
@@ -41,7 +41,7 @@ impl OnnxModel {
             let builder = session_builder(environment, 1)?;
             builder.with_operators(operators::domain()?)?.commit_from_file(files.path(GRAPH))
         };
-        let (session, verified) = join(load, || files.verify(WEIGHTS));
+        let (session, verified) = run_both(load, || files.verify(WEIGHTS));
         verified?;
         let panicked = |_| EmbedError::Runtime("the session could not be created: panic".into());
         let session = session.map_err(panicked)?.map_err(runtime_error)?;

@@ -21,7 +21,7 @@ use entry::{Change, Page, Request, StoredEntry};
 use mirror::Mirror;
 
 use crate::{
-    cache::{is_unit, normalize_into},
+    cache::{is_unit, norm, normalize_into},
     embed::Embedded,
     error::{Error, Result, StoreFault},
     novelty::Novelty,
@@ -37,9 +37,9 @@ use crate::{
 /// Takes a batch. An empty one means that calls have come that do not need the store, or that the wait has ended.
 pub type Taker = Box<dyn FnOnce(Vec<Request>) + Send>;
 
-/// The memory of a scorer that shares a store. Its owner sends the calls of [`SharedMemory::next_batch`] to the store,
-/// and passes the entries to [`SharedMemory::apply`].
-pub struct SharedMemory {
+/// The memory of a scorer that shares a store. Its owner sends the calls of [`StoreMemory::next_batch`] to the store,
+/// and passes the entries to [`StoreMemory::apply`].
+pub struct StoreMemory {
     common: Arc<Common>,
     is_required: bool,
     queue: Mutex<Queue>,
@@ -58,7 +58,7 @@ struct Queue {
     taker: Option<(usize, Taker)>,
 }
 
-impl SharedMemory {
+impl StoreMemory {
     /// Returns a memory that continues from a snapshot of a memory on a store with the same bounds; with any other, or
     /// none, it is empty. Fails as [`Snapshot::into_cache`].
     pub(super) fn new(
@@ -105,7 +105,7 @@ impl SharedMemory {
     pub(super) fn enqueue(&self, mut embedded: EmbeddedCall) {
         // Vectors in a store have length 1.
         if let Ok(Embedded { embedding, .. }) = &mut embedded.embedded
-            && !is_unit(embedding)
+            && !is_unit(norm(embedding))
         {
             normalize_into(embedding, &embedding.clone());
         }
@@ -144,7 +144,7 @@ impl SharedMemory {
         self.hand_over(limit, taker);
     }
 
-    /// Ends the wait of [`SharedMemory::next_batch`], if there is one, with an empty batch.
+    /// Ends the wait of [`StoreMemory::next_batch`], if there is one, with an empty batch.
     pub fn end_wait(&self) {
         let taker = self.queue().taker.take();
         if let Some((_, taker)) = taker {
@@ -319,7 +319,7 @@ fn request(embedded: &EmbeddedCall) -> Option<Request> {
     let (work, vector) = (&embedded.call.work, embedded.vector());
     Some(match work.change(embedded.accepted.as_ref()) {
         Some(Change::Add { id, .. }) => {
-            let vector = Some(vector.filter(|vector| is_unit(vector))?.into());
+            let vector = Some(vector.filter(|vector| is_unit(norm(vector)))?.into());
             Request::Append(Change::Add { id, vector })
         }
         Some(change) => Request::Append(change),

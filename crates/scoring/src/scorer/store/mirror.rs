@@ -9,7 +9,7 @@ use crate::{
     scorer::{
         call::{Call, EmbeddedCall, View},
         report::Outcome,
-        shared::entry::{Change, Page, StoredEntry},
+        store::entry::{Change, Page, StoredEntry},
     },
     snapshot::{Contents, Position, Snapshot},
 };
@@ -161,7 +161,7 @@ impl Mirror {
                 if vector.len() != expected {
                     return Err(format!("expected {expected} numbers, got {}", vector.len()));
                 }
-                if is_unit(vector) {
+                if is_unit(norm(vector)) {
                     return Ok(());
                 }
                 Err(format!("expected a vector of length 1, got one of {}", norm(vector)))
