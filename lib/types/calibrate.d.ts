@@ -72,7 +72,8 @@ export interface CalibrationSummary {
 	excluded: number;
 	/** The share of rows whose text was cut. */
 	cutShare: number;
-	successShare: number;
+	/** Among the rows whose log says whether they succeeded; `null` if none does. */
+	successShare: number | null;
 	/** The share of positive labels; `null` without labels. */
 	labelShare: number | null;
 	/** The share that each threshold accepts: 0.5, 0.75, 0.8, and the chosen one, in ascending order. */
@@ -324,7 +325,7 @@ export interface Calibration {
  * @param rows At least one must have been compared with an earlier trace. Rows of the same `group` (task,
  * session) depend on each other: the bootstrap draws whole groups.
  * @throws Rejects with `"INVALID_ROW"`, `"INVALID_OPTION"`, `"NO_ROWS"` if none is left, or `"NO_LABELS"` if
- * a target precision or `fit` needs labels.
+ * a target precision or `fit` needs labels, or if the labels are success that was assumed.
  * @example
  * ```ts
  * import { calibrate } from "@knowledgepulse/scoring/calibrate";

@@ -94,7 +94,8 @@ pub struct Summary {
     pub n: usize,
     pub excluded: usize,
     pub cut_share: f64,
-    pub success_share: f64,
+    /// Among the rows whose success is known.
+    pub success_share: Option<f64>,
     pub label_share: Option<f64>,
     pub accepted: Vec<Accepted>,
     pub score: Option<Distribution>,

@@ -56,6 +56,8 @@ pub(crate) fn summary(used: &[&Row], all: usize, chosen: Option<f64>) -> Summary
     let count = |test: &dyn Fn(&Row) -> bool| used.iter().filter(|row| test(row)).count();
     let share = |count: usize| count as f64 / n.max(1) as f64;
     let scores = ascending(used.iter().map(|row| row.score));
+    let known: Vec<&&Row> = used.iter().filter(|row| !row.assumes_success()).collect();
+    let successes = known.iter().filter(|row| row.success).count();
     let labels: Vec<bool> = used.iter().filter_map(|row| row.label).collect();
     let positives = count(&|row| row.label == Some(true));
     let mut thresholds = THRESHOLDS.to_vec();
@@ -76,7 +78,7 @@ pub(crate) fn summary(used: &[&Row], all: usize, chosen: Option<f64>) -> Summary
         n,
         excluded: all - n,
         cut_share: share(count(&|row| row.is_cut)),
-        success_share: share(count(&|row| row.success)),
+        success_share: (!known.is_empty()).then(|| successes as f64 / known.len() as f64),
         label_share: (!labels.is_empty()).then(|| positives as f64 / labels.len() as f64),
         accepted: accepted.collect(),
         score: distribution(&scores),

@@ -68,7 +68,8 @@ use self::{
 ///
 /// - `INVALID_OPTION`: an option is out of its range.
 /// - `NO_ROWS`: there are none, or all of them are excluded as cold start.
-/// - `NO_LABELS`: a target precision or a fit needs labels, and no used row has one.
+/// - `NO_LABELS`: a target precision or a fit needs labels, and no used row has one; or the labels equal success that is
+///   assumed.
 /// - `ABORTED`: soon after a cancellation.
 pub fn calibrate(rows: &[Row], options: &Options, cancel: &CancelToken) -> Result<Calibration> {
     options.check()?;
@@ -92,6 +93,13 @@ pub fn calibrate(rows: &[Row], options: &Options, cancel: &CancelToken) -> Resul
     if labelled.rows.is_empty() && (for_precision || options.fit) {
         let option = if for_precision { "target.precision" } else { "fit" };
         return Err(Error::invalid(Invalid::Rows("NO_LABELS"), option, "rows with labels", "none"));
+    }
+    let assumed = labelled.rows.iter().filter(|row| row.assumes_success()).count();
+    let has_both = labelled.positives() > 0 && labelled.negatives() > 0;
+    if assumed > 0 && has_both && labelled.leakage().agreement >= 1.0 {
+        let found = format!("success, which is assumed in {assumed} of {}", labelled.rows.len());
+        let expected = "labels from outside of the logs";
+        return Err(Error::invalid(Invalid::Rows("NO_LABELS"), "labels", expected, found));
     }
 
     let groups = Groups::of_rows(&used);

@@ -15,7 +15,7 @@ import {
 const require = createRequire(import.meta.url);
 const { Output } = require("../lib/output.js");
 const { rowTable } = require("../lib/row-table.js");
-const { fit, shown } = require("../lib/terminal.js");
+const { duration, fit, shown } = require("../lib/terminal.js");
 
 const BOLD = "\u001b[1m";
 
@@ -76,6 +76,7 @@ test("rowTable fits the terminal, and shows ids that explain --id takes", () => 
 		dimensions: { complexity: 1, novelty: 0.5, toolDiversity: 0, outcomeConfidence: 0.8 },
 		overrides: ["error-recovery", "low-tool-diversity"],
 		similarity: null,
+		successFrom: "assumed",
 	};
 	for (const threshold of [undefined, 0.5]) {
 		const linesAt = (width) => {
@@ -84,10 +85,15 @@ test("rowTable fits the terminal, and shows ids that explain --id takes", () => 
 		};
 		for (const width of [60, 80, 100])
 			for (const line of linesAt(width)) assert.ok(line.length <= width, `${width}: ${line}`);
-		assert.match(linesAt(80)[1], / kp:trace:0742a24d /);
+		assert.match(linesAt(80)[1], / 0\.80\? /);
+		assert.match(linesAt(60)[1], / 0742a24d {2}Water the garden Water the/);
+		assert.match(linesAt(80)[1], / 0742a24d {2}Water the gard/);
 		assert.ok(linesAt(200)[1].endsWith(row.objective));
 	}
 });
+
+test("duration rounds to whole seconds before it counts minutes", () =>
+	assert.deepEqual([40, 59_600, 119_700].map(duration), ["40 ms", "1 min 0 s", "2 min 0 s"]));
 
 test("fit cuts text between characters", () => {
 	for (let columns = 1; columns < 8; columns += 1)

@@ -1,4 +1,5 @@
 /** Explains a score as text. */
+const { InputError } = require("./exit.js");
 const { DIMENSIONS, bar, count, fit, plain, signed, style } = require("./terminal.js");
 
 const WITHOUT = {
@@ -15,36 +16,70 @@ const RULES = {
 	"low-tool-diversity": "a single tool",
 };
 
+/** How exactly the parts of a score add up to it. */
+const TOLERANCE = 1e-9;
+
+/** The width of a dimension without its cause. */
+const LINE = 74;
+
 const uniqueCount = (values) => new Set(values).size;
 
 /** The reasons for the dimensions. */
 function causesOf({ metadata, outcome, steps }, { confidenceFrom }, { maxSimilarity, source }) {
 	const recoveries = steps.filter(({ type }) => type === "error_recovery").length;
+	// Rows have none.
+	const hasSteps = steps.length > 0;
 	const types = count(uniqueCount(steps.map(({ type }) => type)), "type");
 	const tools = uniqueCount(steps.flatMap(({ tool }) => tool?.name ?? []));
 	const length = count(steps.length, "step");
 	const recovered = recoveries > 0 ? `${count(recoveries, "recovery", "recoveries")}, ` : "";
 	const confidence = `confidence ${outcome.confidence}${confidenceFrom === "default" ? " by default" : ""}`;
 	return {
-		complexity: `${types}, ${recovered}${length}`,
+		complexity: hasSteps ? `${types}, ${recovered}${length}` : "",
 		novelty:
 			maxSimilarity === null
 				? (WITHOUT[source] ?? source)
 				: `similarity ${maxSimilarity.toFixed(3)} to the nearest`,
-		toolDiversity: `${count(tools, "tool")} in ${length}`,
+		toolDiversity: hasSteps ? `${count(tools, "tool")} in ${length}` : "",
 		outcomeConfidence: metadata.success ? confidence : `0.3 × ${confidence}, because it failed`,
 	};
 }
 
-/** The account of a score. `nearest` is the objective of the nearest trace. */
-function accountOf({ trace, provenance, report, nearest = "" }, { width }) {
+/** A row as `accountOf` takes it, with the weights of `profiles`. The row has the names of the rules only. */
+function explained(row, profiles) {
+	const { scoreWith } = require("@knowledgepulse/scoring");
+	const { dimensions, domain, id, overrides, score, similarity, tokens, isCut } = row;
+	const trace = {
+		id,
+		metadata: { task_domain: domain, success: row.success },
+		task: { objective: row.objective ?? "" },
+		steps: [],
+		outcome: { confidence: row.confidence },
+	};
+	const { profile, weights } = scoreWith(trace, { maxSimilarity: similarity }, { profiles });
+	const before = Object.keys(dimensions).reduce(
+		(sum, name) => sum + dimensions[name] * weights[name],
+		0,
+	);
+	if (overrides.length === 0 && Math.abs(before - score) > TOLERANCE)
+		throw new InputError(`${id ?? "a row"}: it was scored with other weights; --profiles has them`);
+	const novelty = { maxSimilarity: similarity, nearest: row.nearest, source: row.noveltySource };
+	const changed =
+		overrides.length > 0 ? [{ name: overrides.join(", "), before, after: score }] : [];
+	const text = typeof tokens === "number" ? { tokens, isCut } : null;
+	const report = { score, dimensions, weights, overrides: changed, novelty, profile, text };
+	return { trace, provenance: row, report, length: row.steps };
+}
+
+/** The account of a score. `nearest` is the objective of the nearest trace, `length` the number of steps. */
+function accountOf({ trace, provenance, report, nearest = "", length }, { width }) {
 	const { id, metadata, steps, task } = trace;
 	const { source, successFrom } = provenance;
 	const { dimensions, weights, overrides, novelty, profile, text } = report;
 	const facts = [
 		metadata.task_domain === profile ? profile : `${metadata.task_domain} (weights: ${profile})`,
 		`${metadata.success ? "succeeded" : "failed"}${successFrom === "assumed" ? " (assumed)" : ""}`,
-		count(steps.length, "step"),
+		count(length ?? steps.length, "step"),
 	];
 	if (text) facts.push(`${count(text.tokens, "token")}${text.isCut ? ", the rest was cut" : ""}`);
 	const lines = [
@@ -55,13 +90,19 @@ function accountOf({ trace, provenance, report, nearest = "" }, { width }) {
 		"",
 	];
 	const causes = causesOf(trace, provenance, novelty);
+	const longest = Math.max(...Object.values(causes).map(({ length }) => length));
+	/** Whether the causes get lines of their own. */
+	const isNarrow = LINE + 2 + longest > width;
 	for (const [name, value] of Object.entries(dimensions)) {
 		const weight = weights[name];
 		const product = `× ${weight.toFixed(2)} = ${(value * weight).toFixed(3)}`;
-		const cause = fit(causes[name], Math.max(width - 74, 20));
+		const graph = width < LINE ? "" : ` ${bar(value)}`;
+		const most = `up to +${((1 - value) * weight).toFixed(3)}`;
 		lines.push(
-			`  ${DIMENSIONS[name].title.padEnd(14)}  ${value.toFixed(3)} ${bar(value)}  ${product}  up to +${((1 - value) * weight).toFixed(3)}  ${style("dim", cause)}`,
+			`  ${DIMENSIONS[name].title.padEnd(14)}  ${value.toFixed(3)}${graph}  ${product}  ${most}${isNarrow ? "" : `  ${style("dim", causes[name])}`}`,
 		);
+		if (isNarrow && causes[name])
+			lines.push(style("dim", `${" ".repeat(18)}${fit(causes[name], width - 19)}`));
 	}
 	const [first] = overrides;
 	if (first) lines.push(`  ${"weighted sum".padEnd(49)} = ${first.before.toFixed(3)}`);
@@ -76,4 +117,4 @@ function accountOf({ trace, provenance, report, nearest = "" }, { width }) {
 	return `${lines.join("\n")}\n\n`;
 }
 
-module.exports = { accountOf };
+module.exports = { accountOf, explained };

@@ -15,18 +15,31 @@ const MOSTLY = 0.95;
 /** The counts of skipped parts of the inputs, by reason. */
 const skippedIn = (inputs) => inputs.flatMap(({ skipped }) => Object.entries(skipped));
 
-/** Shows the counts of whole runs. */
-const lostOf = (skipped) => tally(skipped.filter(([reason]) => LOST.includes(reason)));
+/** Shows the counts of whole runs; a log of a sub-agent alone is a file of its own kind. */
+function lostOf(inputs) {
+	const isOfSubagent = ({ skipped, traces }) => traces === 0 && skipped.sidechain > 0;
+	const [files, others] = [
+		inputs.filter(isOfSubagent),
+		inputs.filter((each) => !isOfSubagent(each)),
+	];
+	const lost = tally(skippedIn(others).filter(([reason]) => LOST.includes(reason)));
+	const subagents = files.length > 0 ? count(files.length, "sub-agent file") : "";
+	const answered = lost.replace(/no_steps ([\d,]+)/, "$1 without an answer");
+	return [subagents, answered].filter(Boolean).join(", ");
+}
 
 /**
- * Returns the completed share of sources, from their size in bytes, if known, and the number of finished traces.
- * `inputs` count traces already when they are read.
+ * Returns the completed share of sources, if their sizes are known, from the number of finished traces. `inputs` count
+ * traces already when they are read. Each source counts alike, because most have one run, of any length.
  */
-function shareOf(inputs, size, traces) {
-	if (Number.isNaN(size)) return undefined;
-	const sum = (name) => inputs.reduce((total, input) => total + input[name], 0);
-	const found = sum("traces");
-	return found === 0 || size === 0 ? 0 : Math.min(1, (sum("bytes") / size) * (traces / found));
+function shareOf(inputs, sources, traces) {
+	if (sources.some(({ size }) => size === undefined)) return undefined;
+	const read = inputs.reduce(
+		(sum, { bytes }, index) => sum + Math.min(1, bytes / (sources[index].size || 1)),
+		0,
+	);
+	const found = inputs.reduce((sum, input) => sum + input.traces, 0);
+	return found === 0 ? 0 : (read / sources.length) * (traces / found);
 }
 
 /** Shows an error of an item. */
@@ -61,12 +74,12 @@ class Remarks {
 	}
 
 	/** Notes the number of runs whose success was assumed. */
-	noteAssumed() {
+	noteAssumed(mark = "") {
 		const { assumeSuccess, quiet } = this.#options;
 		if (this.#assumed === 0 || quiet) return;
 		const assumed = assumeSuccess === "false" ? "failure" : "success";
 		say(
-			`${assumed} assumed for ${this.#assumed} of ${count(this.traces, "run")}, whose logs do not say it (--assume-success)`,
+			`${mark}${assumed} assumed for ${this.#assumed} of ${count(this.traces, "run")}, whose logs do not say it (--assume-success)`,
 		);
 	}
 
@@ -105,7 +118,7 @@ class Remarks {
 	/** Warns of runs that were left out, and of errors by code; shows the first one if none was shown. */
 	warnOfLosses(what, shown = this.errors) {
 		const { inputs } = this;
-		const lost = lostOf(skippedIn(inputs));
+		const lost = lostOf(inputs);
 		if (lost !== "") warn(`${what}: ${lost}`);
 		const errors = inputs.flatMap((input) => input.errors);
 		if (errors.length === 0) return;
@@ -154,7 +167,7 @@ class Job extends AbortController {
 		job.output =
 			output === undefined
 				? new Output(process.stdout, { ...options, signal: job.signal })
-				: await openFile(output, job);
+				: await openFile(output, { signal: job.signal, table: options.table });
 		return job;
 	}
 
@@ -217,13 +230,12 @@ class Job extends AbortController {
 		const write = ({ code, source, line, path, message }) =>
 			output.write(`${JSON.stringify({ error: { code, source, line, path, message } })}\n`);
 		const show = onError ?? (output.isText ? sayError : write);
-		const size = sources.reduce((total, source) => total + (source.size ?? Number.NaN), 0);
 		const remarks = new Remarks(options);
 		const isWanted = options.progress && !options.quiet && isShown;
 		const stopProgress = showProgress(isWanted, () => {
 			const { traces } = remarks;
 			const { inputs, known = 0 } = items.report;
-			return { traces, share: shareOf(inputs, size, traces + known) };
+			return { traces, share: shareOf(inputs, sources, traces + known) };
 		});
 		try {
 			for await (const item of items) {
@@ -250,8 +262,7 @@ class Job extends AbortController {
 		remarks.inputs = this.#leaveOut(items.report);
 		const isAny = remarks.traces > 0 || remarks.errors > 0 || remarks.known > 0;
 		if (isAny || output.isClosed || this.isInterrupted) return remarks;
-		const all = skippedIn(remarks.inputs);
-		const skipped = lostOf(all) || tally(all);
+		const skipped = lostOf(remarks.inputs) || tally(skippedIn(remarks.inputs));
 		throw new InputError(
 			`no traces in ${count(this.sources.length, "source")}${skipped && ` (skipped: ${skipped})`}`,
 		);

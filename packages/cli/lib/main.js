@@ -39,6 +39,7 @@ function programOf(argv) {
 		const { args = "<sources...>" } = defined;
 		const command = program.command(`${name} ${args}`).description(defined.help);
 		if (!argv.includes(name)) continue;
+		command.showHelpAfterError(`(kp-score ${name} --help shows its options)`);
 		for (const option of optionsOf(defined)) command.addOption(option);
 		const lines = defined.examples.map((line) => `  $ kp-score ${name} ${line}`);
 		command.addHelpText("after", () => `${defined.more ?? ""}\nExamples:\n${lines.join("\n")}`);

@@ -94,6 +94,7 @@ const OPTIONS = {
 		"shared memory: `postgres://…` or `sqlite:FILE`, with `?namespace=NAME`, and `create=1` for a new file (default, without `--memory`: the environment variable `KP_SCORE_STORE`)",
 	"-o, --output <file>": "file to write (default: standard output)",
 	"--json": "write NDJSON on a terminal too",
+	"--table": "write a table, also into a file or a pipe",
 	"-q, --quiet": "write no summary and no progress, but warnings and errors",
 	"--no-progress": "show no progress",
 };
@@ -102,6 +103,7 @@ const OPTIONS = {
 const CONFLICTS = {
 	decide: ["again", "group", "top"],
 	dryRun: ["output"],
+	table: ["json"],
 	targetShare: ["targetPrecision", "threshold"],
 	targetPrecision: ["threshold"],
 };
@@ -122,7 +124,7 @@ const CALIBRATING = `targetShare targetPrecision threshold labels fit html rows 
 const GATING = ["threshold", "minShare", "top", "decide", "again"];
 const READING = ["from", "assumeSuccess", "domain", "errors"];
 const SCORING = "embedder precision model pooling longText memory profiles store".split(" ");
-const WRITING = ["output", "json", "quiet", "progress"];
+const WRITING = ["output", "json", "table", "quiet", "progress"];
 
 const READING_EXAMPLES = [
 	"sessions --from claude-code --assume-success true",
@@ -145,6 +147,7 @@ const COMMANDS = {
 		examples: [
 			"runs.jsonl",
 			"runs.jsonl --json | jq .score",
+			"runs.jsonl --table | head",
 			"runs.jsonl --quiet --no-progress --output rows.jsonl",
 			"runs.jsonl --threshold 0.45 --min-share 0.8",
 			"runs.jsonl --top 10",
@@ -156,12 +159,13 @@ const COMMANDS = {
 		],
 	},
 	explain: {
-		help: "Shows how scores come about. Earlier runs are scored too.",
+		help: "Shows how scores come about, of rows that kp-score score wrote, or of logs, whose earlier runs are scored too.",
 		options: ["id", ...READING, ...SCORING, ...WRITING],
 		examples: [
 			"runs.jsonl --id kp:trace:77d0401e",
 			"runs.jsonl --id kp:trace:42 --json --quiet --no-progress",
 			"runs.jsonl --output accounts.jsonl",
+			"rows.jsonl --id 77d0401e --table",
 			...READING_EXAMPLES,
 			...SCORING_EXAMPLES,
 		],
@@ -176,6 +180,7 @@ const COMMANDS = {
 			"sessions -d code --assume-success true --output traces.jsonl",
 			"sessions --dry-run",
 			"logs --dry-run --json",
+			"logs --dry-run --table | sort",
 			...READING_EXAMPLES.map((example) => `${example} -o traces.jsonl`),
 			"logs -o traces.jsonl --quiet --no-progress",
 		],
@@ -190,7 +195,7 @@ memory unless one is given. Pairs have the same id; runs without one are paired 
 `,
 		examples: [
 			"before.jsonl after.jsonl",
-			"before.jsonl after.jsonl --limit 5 --threshold 0.6",
+			"before.jsonl after.jsonl --limit 5 --threshold 0.6 --table",
 			"before.jsonl after.jsonl --max-change 0.01 --quiet",
 			"before.jsonl after.jsonl --json --no-progress --output changes.jsonl",
 			"rows.jsonl runs.jsonl --from otel --assume-success true --domain code --errors collect",
@@ -207,7 +212,7 @@ scored as kp-score score does.
 		examples: [
 			"runs.jsonl --target-share 0.2 --html report.html --rows rows.jsonl",
 			"rows.jsonl --labels labels.csv --target-precision 0.9 --fit",
-			"rows.jsonl --threshold 0.5 --first 20",
+			"rows.jsonl --threshold 0.5 --first 20 --table",
 			"rows.jsonl --level 0.9 --replicates 5000 --seed 7",
 			"runs.jsonl --group /metadata/task_id --json --quiet --no-progress --output calibration.json",
 			...READING_EXAMPLES,

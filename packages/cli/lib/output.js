@@ -21,13 +21,16 @@ class Output {
 	#error;
 	#name;
 
-	constructor(stream = process.stdout, { json = false, signal, name = "to standard output" } = {}) {
+	constructor(
+		stream = process.stdout,
+		{ json = false, table = false, signal, name = "to standard output" } = {},
+	) {
 		this.#stream = stream;
 		this.#signal = signal;
 		this.#name = name;
 		this.isTerminal = stream.isTTY === true;
 		/** Whether tables are written, for people. */
-		this.isText = this.isTerminal && !json;
+		this.isText = table || (this.isTerminal && !json);
 		stream.on("error", (error) => {
 			this.#error ??= error;
 		});
@@ -46,7 +49,7 @@ class Output {
 	/** Waits until there is room for more, or the signal is aborted. */
 	async write(data) {
 		this.#check();
-		const text = this.isTerminal ? shown(String(data), this.#stream) : data;
+		const text = this.isTerminal || this.isText ? shown(String(data), this.#stream) : data;
 		if (this.isClosed || this.#stream.write(text) || this.#signal?.aborted) return;
 		await until(this.#signal, once(this.#stream, "drain")).catch(() => {});
 		this.#check();
@@ -74,12 +77,12 @@ class Output {
 }
 
 /** Opens a named pipe for writing as soon as it has a reader. A thread that waits for one could not be interrupted. */
-async function openPipe(path, signal) {
+async function openPipe(path, { signal, table }) {
 	const { Socket } = require("node:net");
 	for (;;)
 		try {
 			const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
-			return new Output(new Socket({ fd, readable: false }), { signal, name: path });
+			return new Output(new Socket({ fd, readable: false }), { signal, table, name: path });
 		} catch (error) {
 			if (error.code !== "ENXIO") throw error;
 			await until(signal, sleep(50));
@@ -117,13 +120,13 @@ function isStandardOutput(found) {
  * put beside it, with the ending `.partial`.
  * @throws {InputError} if the file cannot be written at all.
  */
-async function openFile(path, { signal, mode = 0o666 }) {
+async function openFile(path, { signal, mode = 0o666, table = false }) {
 	let target;
 	try {
 		const found = await stat(path).catch(() => undefined);
 		if (found?.isDirectory()) throw new Error("it is a directory");
-		if (found && isStandardOutput(found)) return new Output(process.stdout, { signal });
-		if (found?.isFIFO()) return await openPipe(path, signal);
+		if (found && isStandardOutput(found)) return new Output(process.stdout, { signal, table });
+		if (found?.isFIFO()) return await openPipe(path, { signal, table });
 		target = await openNew(path, mode);
 	} catch (error) {
 		if (error === signal?.reason || error instanceof InputError) throw error;
@@ -136,10 +139,11 @@ async function openFile(path, { signal, mode = 0o666 }) {
 		path: target.path,
 		isClosed: false,
 		isTerminal: false,
-		isText: false,
+		isText: table,
+		width: 100,
 		write(data) {
 			isEmpty = false;
-			return target.write(data).catch(failed);
+			return target.write(table ? shown(data, target) : data).catch(failed);
 		},
 		/** Resolves to the path of what is written, if any. */
 		async commit() {

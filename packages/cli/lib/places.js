@@ -15,17 +15,24 @@ const configuration =
 
 const PROGRAM = env.npm_command === "exec" ? "npx @knowledgepulse/scoring-cli" : "kp-score";
 
-const inCode = join("Code", "User", "globalStorage", "saoudrizwan.claude-dev", "tasks");
+/** The folder of the tasks of an extension of Visual Studio Code. */
+const tasksOf = (extension) =>
+	join(configuration, "Code", "User", "globalStorage", extension, "tasks");
 
-/** The format, folder and pattern of the logs of each agent, and the command if the folder cannot be scored. */
+const TASKS = "*/api_conversation_history.json";
+
+/** The agents, the folder and pattern of the logs of each, and the command if the folder cannot be scored. */
 const PLACES = [
 	["claude-code", CLAUDE, "**/*.jsonl"],
 	["codex", join(env.CODEX_HOME || join(home, ".codex"), "sessions"), "**/*.jsonl{,.zst}"],
 	["gemini-cli", join(env.GEMINI_CLI_HOME || home, ".gemini", "tmp"), "*/chats/**/*.json{,l}"],
 	["copilot-cli", join(env.COPILOT_HOME || join(home, ".copilot"), "session-state"), "**/*.jsonl"],
 	["cursor", join(home, ".cursor", "projects"), "*/agent-transcripts/**/*.jsonl"],
-	["cline", join(configuration, inCode), "*/api_conversation_history.json"],
-	["cline", join(home, ".cline", "data", "tasks"), "*/api_conversation_history.json"],
+	["cline", tasksOf("saoudrizwan.claude-dev"), TASKS],
+	["cline", join(home, ".cline", "data", "tasks"), TASKS],
+	["roo", tasksOf("rooveterinaryinc.roo-cline"), TASKS],
+	["pi", join(home, ".pi", "agent", "sessions"), "**/*.jsonl"],
+	["openclaw", join(home, ".openclaw", "agents"), "*/sessions/*.jsonl"],
 	[
 		"opencode",
 		join(env.XDG_DATA_HOME || join(home, ".local", "share"), "opencode"),
@@ -35,4 +42,7 @@ const PLACES = [
 	],
 ];
 
-module.exports = { CLAUDE, PLACES, PROGRAM };
+/** The logs of sub-agents of Claude Code. */
+const SUBAGENTS = ["**/agent-*.jsonl", "**/subagents/**"];
+
+module.exports = { SUBAGENTS, CLAUDE, PLACES, PROGRAM };

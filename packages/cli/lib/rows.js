@@ -116,30 +116,34 @@ async function scoreAll(logs, job, take) {
 	remarks.warnOfDomain();
 }
 
-/** Passes each row of the sources to `take`. */
-async function eachRow(sources, job, take) {
+/** Yields the rows in sources, and adds those that have none to `logs`. */
+async function* rowsIn(sources, { options, signal }, logs) {
+	for (const source of sources) {
+		const { rows, log } = await contentOf(source, signal);
+		if (log) logs.push(log);
+		else if (options.group !== undefined)
+			throw new InputError(`--group is for logs: the rows in ${source.name} have their groups`);
+		else yield* rows;
+	}
+}
+
+/** Passes each row of the sources to `take`, and scores logs with `score`, unless there are rows. */
+async function eachRow(sources, job, take, score = scoreAll) {
 	const logs = [];
 	let hasRows = false;
 	try {
-		for (const source of sources) {
-			const { rows, log } = await contentOf(source, job.signal);
-			if (log) logs.push(log);
-			else if (job.options.group !== undefined)
-				throw new InputError(`--group is for logs: the rows in ${source.name} have their groups`);
-			else
-				for await (const row of rows) {
-					hasRows = true;
-					take(row);
-					if (job.signal.aborted) return;
-				}
+		for await (const row of rowsIn(sources, job, logs)) {
+			hasRows = true;
+			await take(row);
+			if (job.signal.aborted) return undefined;
 		}
 	} catch (error) {
-		if (job.signal.aborted) return;
+		if (job.signal.aborted) return undefined;
 		throw error;
 	}
 	if (hasRows && logs.length > 0)
 		throw new InputError(`expected rows or logs, found both: ${logs[0].name} has no rows`);
-	if (logs.length > 0) await scoreAll(logs, job, take);
+	return logs.length > 0 ? score(logs, job, take) : undefined;
 }
 
-module.exports = { eachRow };
+module.exports = { contentOf, eachRow };

@@ -20,6 +20,9 @@ const { count, warn } = require("./terminal.js");
 
 const LOG = /\.(jsonl?|ndjson|traj)(\.(gz|zst))?$/i;
 
+/** What agents keep beside their logs. */
+const COMPANION = /(^(sessions-index|ui_messages|task_metadata|history_item)|\.meta)\.json$/;
+
 /** Byte order marks of UTF-16, which Windows PowerShell's `>` writes. */
 const UTF_16 = { fffe: "utf-16le", feff: "utf-16be" };
 
@@ -41,7 +44,7 @@ async function logsIn(folder) {
 		const start = /[/\\]$/.test(slashed(each)) ? each : `${each}/`;
 		for (const entry of entries) {
 			if (entry.isDirectory()) folders.push(start + entry.name);
-			else if (LOG.test(entry.name)) found.add(start + entry.name);
+			else if (LOG.test(entry.name) && !COMPANION.test(entry.name)) found.add(start + entry.name);
 		}
 	}
 	if (unreadable.length > 0)

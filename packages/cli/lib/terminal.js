@@ -39,8 +39,9 @@ const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(valu
 /** Such as `1.9 s`. */
 function duration(ms) {
 	if (ms < 1000) return `${ms.toFixed(0)} ms`;
-	if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
-	return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+	const seconds = Math.round(ms / 1000);
+	if (seconds < 60) return `${(ms / 1000).toFixed(1)} s`;
+	return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 /** Sums counts by name: such as `success_unknown 3, no_steps 1`, the most frequent first. */

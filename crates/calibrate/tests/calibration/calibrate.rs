@@ -117,6 +117,24 @@ fn calibrate_refuses_options_that_do_not_fit() {
 }
 
 #[test]
+fn calibrate_tells_assumed_success_from_known() {
+    let assumed = |number: usize| (number % 2 == 0).then(|| "assumed".to_owned());
+    let labelled = |wrong: Option<usize>| {
+        rows(50, |number, row| {
+            row.success = number % 4 < 2;
+            row.success_from = assumed(number);
+            row.label = Some(row.success ^ (wrong == Some(number)));
+        })
+    };
+    let error = calibrate(&labelled(None), &quick()).unwrap_err();
+    assert_eq!((error.code(), error.path()), ("NO_LABELS", Some("labels")));
+    assert!(error.to_string().contains("success, which is assumed in 2"), "{error}");
+    assert!(calibrate(&labelled(Some(49)), &quick()).unwrap().overall.success_share.is_some());
+    let unknown = rows(50, |_, row| row.success_from = assumed(0));
+    assert_eq!(calibrate(&unknown, &quick()).unwrap().overall.success_share, None);
+}
+
+#[test]
 fn calibrate_is_aborted_by_a_cancellation() {
     let rows = rows(400, |_, _| ());
     for target in [Target::Share(0.2), Target::Precision(0.5), Target::Threshold(0.5)] {

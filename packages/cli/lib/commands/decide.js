@@ -1,6 +1,7 @@
 /** kp-score score --decide */
 const { callWithAll } = require("../engine.js");
 const { show } = require("../output.js");
+const { shortId } = require("../row-table.js");
 const { Job } = require("../job.js");
 const { openScorer } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
@@ -11,8 +12,8 @@ function lineOf({ accepted, bounds, id, objective, score }, { width }) {
 	const [least, greatest] = bounds.map((bound) => bound.toFixed(3));
 	const found = score === null ? `${least} to ${greatest}` : score.toFixed(3);
 	const mark = accepted ? style("green", "✓") : style("dim", "·");
-	const name = style("dim", fit(id ?? "(no id)", 36).padEnd(36));
-	return `${mark} ${found.padEnd(14)}  ${name}  ${fit(objective, Math.max(width - 56, 8))}\n`;
+	const name = style("dim", fit(shortId(id) || "(no id)", 20).padEnd(20));
+	return `${mark} ${found.padEnd(14)}  ${name}  ${fit(objective, Math.max(width - 41, 8))}\n`;
 }
 
 module.exports = async function decide([args], options) {

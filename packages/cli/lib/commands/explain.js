@@ -1,21 +1,23 @@
 /** kp-score explain */
-const { accountOf } = require("../account.js");
+const { accountOf, explained } = require("../account.js");
 const { callWithAll } = require("../engine.js");
 const { InputError } = require("../exit.js");
 const { show } = require("../output.js");
+const { PREFIX } = require("../row-table.js");
 const { Job, sayError } = require("../job.js");
-const { openScorer } = require("../scorer.js");
+const { eachRow } = require("../rows.js");
+const { openScorer, profilesOf } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
-const { fit, warn } = require("../terminal.js");
+const { count, fit, warn } = require("../terminal.js");
 
 /** The number of traces in the memory of a scorer. */
 const REMEMBERED = 1000;
 
 /** Keeps the objectives of the last traces, by id. */
-function keep(objectives, { id, task }) {
+function keep(objectives, id, objective) {
 	if (typeof id !== "string") return;
 	objectives.delete(id);
-	objectives.set(id, fit(task.objective, 120));
+	objectives.set(id, fit(objective ?? "", 120));
 	if (objectives.size > REMEMBERED) objectives.delete(objectives.keys().next().value);
 }
 
@@ -31,43 +33,99 @@ class Wanted {
 	/** Whether an id is requested; marks it as found. */
 	take(id) {
 		if (typeof id !== "string") return false;
-		const found = [...this.open].filter((beginning) => id.startsWith(beginning));
+		const found = [...this.open].filter(
+			(beginning) => id.startsWith(beginning) || id.startsWith(PREFIX + beginning),
+		);
 		for (const beginning of found) this.missing.delete(beginning);
 		this.open.delete(id);
 		return found.length > 0;
 	}
 }
 
-module.exports = async function explain([args], given) {
-	const options = { assumeSuccess: "true", ...given };
-	const wanted = options.id && new Wanted(options.id);
-	const job = await Job.open(options, await sourcesOf(args));
-	const { output } = job;
+/** Shows the accounts of wanted runs. */
+class Accounts {
+	#objectives = new Map();
+	#output;
+	#wanted;
+
+	constructor({ options, output }) {
+		this.#output = output;
+		this.#wanted = options.id && new Wanted(options.id);
+	}
+
+	/** Shows a run, if it is wanted, as `row` or as the account of `made()`. Returns whether it is. */
+	async show({ id, objective }, row, made) {
+		const isWanted = this.#wanted === undefined || this.#wanted.take(id);
+		if (isWanted)
+			await show(this.#output, row, () => {
+				const account = made();
+				const nearest = this.#objectives.get(account.report.novelty.nearest);
+				return accountOf({ ...account, nearest }, this.#output);
+			});
+		keep(this.#objectives, id, objective);
+		return isWanted;
+	}
+
+	get isComplete() {
+		return this.#wanted?.open.size === 0;
+	}
+
+	/** Fails if runs are missing `among` those that were read. */
+	check(among) {
+		const { missing } = this.#wanted ?? { missing: [] };
+		if (missing.size > 0)
+			throw new InputError(`no trace with the id ${[...missing].join(", ")} among ${among}`);
+	}
+}
+
+/** Explains runs in logs, which are scored. */
+async function explainLogs(logs, job, accounts) {
+	const { options, output } = job;
+	await job.read(logs);
 	const { known, scorer } = await openScorer(job);
-	const objectives = new Map();
 	const hints = new Set();
 	const take = async ({ trace, provenance, report }, stopProgress) => {
-		if (wanted === undefined || wanted.take(trace.id)) {
-			if (report.hint !== null) hints.add(report.hint);
+		const { source, successFrom, confidenceFrom } = provenance;
+		const { id = null, task } = trace;
+		const { objective } = task;
+		const row = { source, id, objective, successFrom, confidenceFrom, report };
+		const isShown = await accounts.show({ id, objective }, row, () => {
 			if (output.isTerminal) stopProgress();
-			const { source, successFrom, confidenceFrom } = provenance;
-			const { id = null, task } = trace;
-			const row = { source, id, objective: task.objective, successFrom, confidenceFrom, report };
-			const nearest = objectives.get(report.novelty.nearest);
-			await show(output, row, () => accountOf({ trace, provenance, report, nearest }, output));
-		}
-		keep(objectives, trace);
-		return wanted?.open.size !== 0;
+			return { trace, provenance, report };
+		});
+		if (isShown && report.hint !== null) hints.add(report.hint);
+		return !accounts.isComplete;
 	};
-	const explained = callWithAll((trace) => scorer.explainValue(trace, { known }), job);
-	const remarks = await job.each(explained, take, wanted && { isShown: true, onError: sayError });
+	const explaining = callWithAll((trace) => scorer.explainValue(trace, { known }), job);
+	const shown = options.id && { isShown: true, onError: sayError };
+	const remarks = await job.each(explaining, take, shown);
 	const { traces } = remarks;
-	if (!job.endedEarly(`after ${traces} traces`) && wanted?.missing.size > 0)
-		throw new InputError(`no trace with the id ${[...wanted.missing].join(", ")} among ${traces}`);
+	if (!job.endedEarly(`after ${traces} traces`)) accounts.check(traces);
 	await job.commit();
 	remarks.warnOfLosses("not explained");
 	remarks.noteAssumed();
+	if (output.isText)
+		job.note(
+			`compared with the earlier runs in ${count(job.sources.length, "source")}: among others, novelty differs`,
+		);
 	remarks.warnOfDomain();
 	for (const hint of hints) warn(hint);
+	return job.exitCode();
+}
+
+module.exports = async function explain([args], given) {
+	const sources = await sourcesOf(args);
+	const job = await Job.open({ assumeSuccess: "true", ...given });
+	const accounts = new Accounts(job);
+	const profiles = await profilesOf(job);
+	let rows = 0;
+	const take = (row) => {
+		rows += 1;
+		return accounts.show(row, row, () => explained(row, profiles));
+	};
+	const code = await eachRow(sources, job, take, (logs) => explainLogs(logs, job, accounts));
+	if (code !== undefined) return code;
+	if (!job.endedEarly(`after ${count(rows, "row")}`)) accounts.check(count(rows, "row"));
+	await job.commit();
 	return job.exitCode();
 };

@@ -2,7 +2,7 @@
 const { homedir } = require("node:os");
 const { glob } = require("tinyglobby");
 const { Output } = require("../output.js");
-const { PLACES, PROGRAM } = require("../places.js");
+const { PLACES, PROGRAM, SUBAGENTS } = require("../places.js");
 const { count } = require("../terminal.js");
 
 /** Quotes a folder for a shell. */
@@ -16,13 +16,17 @@ function typed(folder) {
 /** Lists the logs on this machine, with the commands that score them. */
 module.exports = async function places() {
 	const lines = [];
-	for (const [format, cwd, pattern, command = `${PROGRAM} score ${typed(cwd)}`] of PLACES) {
-		const { length } = await glob(pattern, { cwd, dot: true });
+	for (const [agent, cwd, pattern, command = `${PROGRAM} score ${typed(cwd)}`] of PLACES) {
+		const { length } = await glob(pattern, { cwd, dot: true, ignore: SUBAGENTS });
 		const files = count(length, "file").padStart(12);
-		if (length > 0) lines.push(`${format.padEnd(11)}  ${files}  ${command}`);
+		if (length > 0) lines.push(`${agent.padEnd(11)}  ${files}  ${command}`);
 	}
-	const head = lines.length > 0 ? "Logs of agents here:" : "No logs of agents found here.";
-	const more = `${PROGRAM} --help shows the commands.`;
+	const folders = PLACES.map(([agent, cwd]) => `${agent.padEnd(11)}  ${typed(cwd)}`);
+	const head =
+		lines.length > 0
+			? "Logs of agents here:"
+			: ["No logs of agents found here. Looked in:", ...folders].join("\n");
+	const more = `${PROGRAM} score FILE scores any log, ${PROGRAM} --help shows the commands.`;
 	const output = new Output();
 	await output.write(`${[head, ...lines, more].join("\n")}\n`);
 	await output.commit();

@@ -71,13 +71,24 @@ function summarise(job, statistics, remarks, ms) {
 	const { accepted, share } = statistics.acceptedBy(threshold);
 	if (threshold !== undefined && scored > 0)
 		job.note(`${accepted} of ${scored} (${percent(share)}) score ${threshold} or more`);
-	remarks.noteAssumed();
+	remarks.noteAssumed(isText ? "? " : "");
 	if (isText && scored > 0) job.note(style("dim", LEGEND));
 	// Only a table has asterisks to explain.
 	const alone = `* ${uncompared} with a novelty of 0.5, because they were compared with nothing`;
 	if (isText && uncompared > 0) job.note(style("dim", alone));
 	if (alike.length > 0) warn(`${alike.join(", ")}: the order comes from the other dimensions`);
 	remarks.warnOfDomain();
+}
+
+/** Throws an error, or a better one if the source that is no log has rows. */
+async function refuseRows(error, { signal, sources }) {
+	const { contentOf } = require("../rows.js");
+	const found = ({ name, isStream }) => name === error.source && !isStream;
+	const source = error.code === "UNKNOWN_FORMAT" && sources.find(found);
+	if (!source || !(await contentOf(source, signal)).rows) throw error;
+	throw new InputError(
+		`${source.name}: it has rows that kp-score score wrote, not logs: kp-score explain, compare and calibrate take them`,
+	);
 }
 
 const highestOf = (rows, top) => rows.sort((a, b) => b.score - a.score).slice(0, top);
@@ -107,7 +118,8 @@ module.exports = async function score(args, given) {
 	};
 	const isNeeded = minShare !== undefined || memory !== undefined;
 	const isShown = top !== undefined || !output.isTerminal;
-	const remarks = await job.each(evaluate(scorer, job, known), take, { isNeeded, isShown });
+	const scoring = job.each(evaluate(scorer, job, known), take, { isNeeded, isShown });
+	const remarks = await scoring.catch((error) => refuseRows(error, job));
 	for (const row of highestOf(highest, top)) await show(output, row, lineOf);
 	await job.commit();
 	await save();
