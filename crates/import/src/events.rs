@@ -469,7 +469,7 @@ impl Run {
     /// Sets the status from the exit status that SWE-agent and its relatives log; that of success is `done`.
     pub fn read_exit_status(&mut self, value: Value, done: &str) {
         let status = value.object("info").name("exit_status");
-        self.status = status.map(|status| status == done);
+        self.status = status.filter(|status| *status != done).map(|_| false);
     }
 }
 

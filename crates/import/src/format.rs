@@ -52,7 +52,7 @@ static FORMATS: [Format; 18] = [
     format("otel", "general", otel::fits, open::<OpenRuns<otel::Trace>>),
     format("langsmith", "general", langsmith::fits, open::<OpenRuns<langsmith::Trace>>),
     format("inspect", "general", inspect::fits, || Box::new(inspect::read)),
-    format("langfuse", "general", langfuse::fits, || Box::new(langfuse::read)),
+    format("langfuse", "general", langfuse::fits, open::<OpenRuns<langfuse::Trace>>),
     format("mini-swe-agent", "code", mini_swe_agent::fits, || Box::new(mini_swe_agent::read)),
     format("swe-agent", "code", swe_agent::fits, || Box::new(swe_agent::read)),
     format("tau", "customer_service", tau::fits, || Box::new(tau::read)),

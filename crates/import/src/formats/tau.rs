@@ -8,7 +8,16 @@ use crate::{
 };
 
 pub fn fits(value: Value) -> bool {
-    value.list("traj").is_some() && value.has("reward") || value.list("simulations").is_some()
+    value.list("traj").is_some() && value.has("reward")
+        || value.list("simulations").is_some()
+        || is_simulation(value)
+}
+
+/// Returns whether a value is a file of the folder `simulations` of tau2-bench.
+fn is_simulation(value: Value) -> bool {
+    let is_list = |name| value.list(name).is_some();
+    value.name("task_id").and(value.name("termination_reason")).is_some()
+        && (is_list("messages") || is_list("ticks"))
 }
 
 pub fn read(value: Value, out: &mut Runs) {
@@ -18,6 +27,9 @@ pub fn read(value: Value, out: &mut Runs) {
         out.run(run);
     }
     let simulations = value.get("simulations").filter(|simulations| simulations.is_array());
+    if simulations.is_none() && is_simulation(value) {
+        out.run(simulated(value, out.line));
+    }
     for simulation in out.report.skipped.objects(simulations) {
         out.run(simulated(simulation, out.line));
     }

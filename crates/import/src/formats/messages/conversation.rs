@@ -391,6 +391,11 @@ pub fn parts<'d>(
     array.into_iter().flatten().chain(one).filter_map(typed)
 }
 
+/// Returns whether a value is an object that is a part of a known shape.
+pub fn is_typed(part: Value) -> bool {
+    part.is_object() && typed(part).is_some_and(|(kind, _)| kind != "?")
+}
+
 /// Returns a part with its type; `?` if it has none.
 fn typed(part: Value<'_>) -> Option<(&str, Value<'_>)> {
     if let Some(text) = part.as_str() {

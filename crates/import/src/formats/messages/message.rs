@@ -93,12 +93,14 @@ pub fn is_message(value: Value) -> bool {
     })
 }
 
+/// The members of which a message with a role has one at least.
+pub const CONTENTS: [&str; 5] = ["content", "parts", "tool_calls", "text", "function_call"];
+
 /// Returns whether an object with this role and type is a message or an item.
 pub fn is_readable(role: Option<&str>, kind: &str, message: Value) -> bool {
     let has = |names: &[&str]| names.iter().any(|name| message.has(name));
     if role.is_some() {
-        return kind == "message"
-            || has(&["content", "parts", "tool_calls", "text", "function_call"]);
+        return kind == "message" || has(&CONTENTS);
     }
     let is_typed =
         ["human", "ai", "AIMessageChunk", "system", "tool"].contains(&kind) && has(&["content"]);

@@ -6,10 +6,10 @@ mod message;
 mod tool_part;
 
 pub use self::{
-    conversation::{call_of_part, content, is_result_type, parts, result_of_part},
+    conversation::{call_of_part, content, is_result_type, is_typed, parts, result_of_part},
     message::{
-        Messages, Side, Sides, content_of, human, is_message, is_readable, messages_of, unwrapped,
-        with_role,
+        CONTENTS, Messages, Side, Sides, content_of, human, is_message, is_readable, messages_of,
+        unwrapped, with_role,
     },
 };
 use super::runs::{Session, Sessions};

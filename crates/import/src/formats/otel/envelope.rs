@@ -71,10 +71,16 @@ pub(super) fn span(value: Value) -> serde_json::Result<Option<(String, Span)>> {
         ..Span::default()
     };
     for event in value.elements("events").chain(value.elements("logs")) {
-        let attributes = all_attributes(event.get("attributes").or(event.get("fields")))?;
-        let attributes = attributes.root();
-        let name = event.text("name").or(attributes.text("event"));
-        let messages = event_messages(name, attributes, None);
+        let read = |attributes: Value| {
+            let name = event.text("name").or(attributes.text("event"));
+            event_messages(name, attributes, None)
+        };
+        let fields = event.get("attributes").or(event.get("fields"));
+        // Plain ones need no copy.
+        let messages = match fields.and_then(Value::as_object) {
+            Some(attributes) => read(attributes),
+            None => read(all_attributes(fields)?.root()),
+        };
         span.add_events(messages.unwrap_or_default());
     }
     Ok(Some((trace, span)))

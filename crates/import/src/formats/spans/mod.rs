@@ -185,7 +185,7 @@ pub fn run(spans: &[&Span], key: Option<String>) -> Run {
         key,
         objective: root.and_then(|root| root.objective.clone()),
         fallback: name.map(|name| (name.clone(), Origin::Name)),
-        status: root.and_then(|root| root.status),
+        status: root.and_then(|root| root.status).filter(|is_ok| !is_ok),
         created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
         ..Run::at(spans.first().map_or(1, |span| span.line))
     };
