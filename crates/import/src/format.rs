@@ -6,8 +6,9 @@ use crate::{
     error::{Code, Error},
     events::Run,
     formats::{
-        atif, claude_code, cline, codex, copilot_cli, cursor, gemini_cli, inspect, langfuse,
-        langsmith, messages, mini_swe_agent, opencode, otel, pi, reasoning_trace,
+        amp, atif, claude_code, cline, codex, copilot_cli, cursor, droid, gemini_cli, inspect,
+        langfuse, langsmith, messages, mini_swe_agent, opencode, otel, pi, qwen_code,
+        reasoning_trace,
         runs::{OpenRuns, Sessions},
         swe_agent, tau,
     },
@@ -41,13 +42,16 @@ fn open<R: ReadRuns + Default + 'static>() -> Box<dyn ReadRuns> {
 }
 
 /// All formats. The first one that fits a value is used.
-static FORMATS: [Format; 18] = [
+static FORMATS: [Format; 21] = [
     format("reasoning-trace", "general", reasoning_trace::fits, || Box::new(reasoning_trace::read)),
     format("atif", "general", atif::fits, || Box::new(atif::read)),
     format("gemini-cli", "code", gemini_cli::fits, open::<Sessions<gemini_cli::Session>>),
     format("opencode", "code", opencode::fits, open::<Sessions<opencode::Session>>),
     format("copilot-cli", "code", copilot_cli::fits, open::<Sessions<copilot_cli::Session>>),
     format("cursor", "code", cursor::fits, open::<Sessions<cursor::Session>>),
+    format("amp", "code", amp::fits, || Box::new(amp::read)),
+    format("droid", "code", droid::fits, open::<Sessions<droid::Session>>),
+    format("qwen-code", "code", qwen_code::fits, open::<Sessions<qwen_code::Session>>),
     format("cline", "code", cline::fits, || Box::new(cline::read)),
     format("otel", "general", otel::fits, open::<OpenRuns<otel::Trace>>),
     format("langsmith", "general", langsmith::fits, open::<OpenRuns<langsmith::Trace>>),
@@ -68,7 +72,7 @@ pub fn format_names() -> Vec<&'static str> {
 }
 
 /// Formats whose sessions have further records, detected only by type.
-const TYPED: [&str; 5] = ["codex", "copilot-cli", "cursor", "gemini-cli", "pi"];
+const TYPED: [&str; 6] = ["codex", "copilot-cli", "cursor", "droid", "gemini-cli", "pi"];
 
 /// Returns the format of a value by its content. `previous` is the format of the previous value, and `known` are the
 /// names of the formats found in the input so far.

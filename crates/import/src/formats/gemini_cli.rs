@@ -210,15 +210,16 @@ const RESPONSE: &str = "tool_call_response";
 /// Returns the text of the result of the call with this id: of the responses in it, and of its text parts.
 fn text_of_result(result: Value, id: Option<&str>, skipped: &mut Skipped) -> Output {
     let parts = parts(Some(result));
-    let is_answer = |(kind, part): (&str, Value)| {
-        kind == RESPONSE && id.is_some_and(|id| part.name("id") == Some(id))
-    };
+    let answers = |part: Value| id.is_some() && part.name("id") == id;
     // It may have the responses to all calls of the turn.
-    let has_answer = parts.clone().any(is_answer);
-    let (kept, others): (Vec<_>, Vec<_>) = parts
-        .partition(|(kind, part)| !has_answer || *kind != RESPONSE || is_answer((*kind, *part)));
-    skipped.add_many("repeated", others.len() as u64);
-    let outputs = kept.into_iter().filter_map(|(kind, part)| output(kind, part, skipped));
+    let has_answer = parts.clone().any(|(kind, part)| kind == RESPONSE && answers(part));
+    let outputs = parts.filter_map(|(kind, part)| {
+        if has_answer && kind == RESPONSE && !answers(part) {
+            skipped.add("repeated");
+            return None;
+        }
+        output(kind, part, skipped)
+    });
     let joined = outputs.reduce(|all, output| Output {
         text: all.text + "\n" + &output.text,
         failed: all.failed.or(output.failed),

@@ -23,16 +23,20 @@ impl runs::Session for Session {
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
-        let kind = record.text("type").unwrap_or_default();
-        let message = record.object("message");
-        let role = message.text("role");
-        match (kind, message, role) {
-            ("message", Some(message), Some("user" | "assistant" | "toolResult")) => {
-                run.read_message(message);
-            }
-            ("message", _, Some(role)) => run.skipped.add(format!("role:{role}")),
-            ("message", ..) => run.skipped.add("malformed"),
-            (kind, ..) => run.skipped.add(format!("record:{kind}")),
+        read(record, &["user", "assistant", "toolResult"], run);
+    }
+}
+
+/// Reads a record, which may be a message of one of these roles.
+pub fn read(record: Value, roles: &[&str], run: &mut Run) {
+    let kind = record.text("type").unwrap_or_default();
+    let message = record.object("message");
+    match (kind, message, message.text("role")) {
+        ("message", Some(message), Some(role)) if roles.contains(&role) => {
+            run.read_message(message);
         }
+        ("message", _, Some(role)) => run.skipped.add(format!("role:{role}")),
+        ("message", ..) => run.skipped.add("malformed"),
+        (kind, ..) => run.skipped.add(format!("record:{kind}")),
     }
 }
