@@ -2,22 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    messages::{call_of_part, is_result_type, parts, result_of_part},
-    runs::{self, Ids, OpenRuns},
-};
 use crate::{
-    events::{Event, Origin, Run, Skipped, ToolResult, Turn},
-    format::{ReadRuns, Runs},
+    call::{ToolResult, Turn},
+    events::Event,
+    format::{Format, FormatReader, Sink, open},
+    ids::Ids,
     json::{self, Members, Value},
-    results::text_of_part,
+    messages::{call_of_part, is_result_type, parts, result_of_part},
+    provenance::Origin,
+    run::Run,
+    sessions::{self, Interleaved},
+    skipped::Skipped,
+    text::text_of_part,
     time,
 };
 
 /// Members that only records of sessions have.
 const OWN: [&str; 6] = ["sessionId", "session_id", "uuid", "parentUuid", "leafUuid", "snapshot"];
 
-pub fn fits(object: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "claude-code", domain: "code", fits, open: open::<Records> };
+
+fn fits(object: Value) -> bool {
     let is_record = |kind| {
         (matches!(kind, "user" | "assistant") && object.has("message"))
             || OWN.iter().any(|name| object.has(name))
@@ -26,15 +32,15 @@ pub fn fits(object: Value) -> bool {
 }
 
 #[derive(Default)]
-pub struct Reader {
-    runs: OpenRuns<Session>,
+pub struct Records {
+    runs: Interleaved<Session>,
     by_uuid: Ids,
     /// The run of the previous record.
     last: Option<u32>,
 }
 
-impl ReadRuns for Reader {
-    fn read(&mut self, value: Value, out: &mut Runs) {
+impl FormatReader for Records {
+    fn read(&mut self, value: Value, out: &mut Sink) {
         if value.list("loglines").is_none() {
             return self.read_record(value, out);
         }
@@ -43,13 +49,13 @@ impl ReadRuns for Reader {
         }
     }
 
-    fn finish(&mut self, out: &mut Runs) {
+    fn finish(&mut self, out: &mut Sink) {
         self.runs.end_all(out);
     }
 }
 
-impl Reader {
-    fn read_record(&mut self, record: Value, out: &mut Runs) {
+impl Records {
+    fn read_record(&mut self, record: Value, out: &mut Sink) {
         let kind = record.text("type").unwrap_or("?");
         let uuid = record.name("uuid");
         let session = record.first_name(&["sessionId", "session_id"]);
@@ -95,7 +101,7 @@ struct Thoughts {
 
 type Thought = (Turn, bool, String);
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn size(&self) -> usize {
         self.thoughts.size
     }

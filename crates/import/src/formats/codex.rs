@@ -1,10 +1,13 @@
 //! Sessions of Codex.
 
-use super::{messages::is_readable, runs};
 use crate::{
-    events::{Run, Skipped},
+    format::{Format, open},
     json::{Members, Value},
-    results::text_of,
+    messages::is_readable,
+    run::Run,
+    sessions::{self, Sessions},
+    skipped::Skipped,
+    text::text_of,
 };
 
 /// The beginnings of user messages that Codex wrote itself.
@@ -14,7 +17,10 @@ const CONTEXT: [&str; 8] = [
     "<user_shell_command>",
 ];
 
-pub fn fits(record: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "codex", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
     let kinds = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
     record.text("type").is_some_and(|kind| kinds.contains(&kind))
         && record.object("payload").is_some()
@@ -23,7 +29,7 @@ pub fn fits(record: Value) -> bool {
 #[derive(Default)]
 pub struct Session;
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn begins<'d>(record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         (record.text("type")? == "session_meta").then(|| record.object("payload").name("id"))
     }

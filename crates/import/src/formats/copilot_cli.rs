@@ -4,21 +4,28 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{
-    messages::call_of_part,
-    runs::{self, Ids},
-};
 use crate::{
-    events::{Event, Run, ToolResult},
+    call::ToolResult,
+    events::Event,
+    failure::flag,
+    format::{Format, open},
+    ids::Ids,
     json::{Members, Value},
-    results::{flag, regex, text_of},
+    messages::{Conversation, call_of_part},
+    pattern::regex,
+    run::Run,
+    sessions::{self, Sessions},
+    text::text_of,
 };
 
 /// How the shell of Copilot CLI says that a command has failed.
 static EXIT: LazyLock<Regex> =
     LazyLock::new(|| regex("(?m)^<exited with exit code -?[1-9][0-9]*>"));
 
-pub fn fits(record: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "copilot-cli", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
     const SUBJECTS: &str = "session user assistant tool system hook subagent skill permission";
     let subject = record.text("type").and_then(|kind| Some(kind.split_once('.')?.0));
     subject.is_some_and(|subject| SUBJECTS.split(' ').any(|known| known == subject))
@@ -35,7 +42,7 @@ pub struct Session {
     reasoning: String,
 }
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn begins<'d>(record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         (record.text("type")? == "session.start").then(|| record.object("data").name("sessionId"))
     }
@@ -123,7 +130,7 @@ fn read_user(data: Value, run: &mut Run) {
         return run.skipped.add("context");
     }
     run.read_user(data.member("content"));
-    run.read_each(data.member("attachments"), Run::skip_as_part);
+    run.read_each(data.member("attachments"), Conversation::skip_as_part);
 }
 
 fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
@@ -133,7 +140,7 @@ fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
         .or(result)
         .or_else(|| data.object("error").member("message"));
     let output = text_of(value, &mut run.skipped);
-    run.read_each(result.member("binaryResultsForLlm"), Run::skip_as_part);
+    run.read_each(result.member("binaryResultsForLlm"), Conversation::skip_as_part);
     let has_failed = data.flag("success") == Some(false) || EXIT.is_match(&output.text);
     let result = output.into_result(has_failed.then_some(true).or_else(|| flag(data)));
     run.events.push(Event::Result(ToolResult { id: id.map(Into::into), ..result }));

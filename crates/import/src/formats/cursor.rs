@@ -4,11 +4,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{messages::content, runs};
 use crate::{
-    events::{Event, Run},
+    events::Event,
+    format::{Format, open},
     json::{self, Members, Value},
-    results::regex,
+    messages::content,
+    pattern::regex,
+    run::Run,
+    sessions::{self, Sessions},
 };
 
 /// Cursor's placeholder for hidden text.
@@ -17,7 +20,10 @@ const REDACTED: &str = "[REDACTED]";
 /// The text of the person, among that of Cursor.
 static QUERY: LazyLock<Regex> = LazyLock::new(|| regex("(?s)<user_query>(.*?)</user_query>"));
 
-pub fn fits(record: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "cursor", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
     matches!(record.text("role"), Some("user" | "assistant"))
         && record.object("message").has("content")
         && !record.has("type")
@@ -27,7 +33,7 @@ pub fn fits(record: Value) -> bool {
 #[derive(Default)]
 pub struct Session;
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn time(_record: Value<'_>) -> Option<Value<'_>> {
         None
     }

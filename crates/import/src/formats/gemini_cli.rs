@@ -2,24 +2,29 @@
 
 use std::mem;
 
-use super::{
-    messages::{call_of_part, parts},
-    runs::{self, Ids},
-};
 use crate::{
-    events::{Event, Events, Run, Skipped},
-    format::Runs,
+    events::{Event, Events},
+    failure::flag,
+    format::{Format, Sink, open},
+    ids::Ids,
     json::{Members, Value},
-    results::{Output, flag, is_text_type, text_of, text_of_part},
+    messages::{Conversation, call_of_part, parts},
+    run::Run,
+    sessions::{self, Sessions},
+    skipped::Skipped,
+    text::{Output, is_text_type, text_of, text_of_part},
 };
 
-pub fn fits(object: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "gemini-cli", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(object: Value) -> bool {
     object.name("sessionId").is_some()
         && object.name("projectHash").is_some()
         && !object.has("type")
 }
 
-pub fn is_change(record: Value) -> bool {
+fn is_change(record: Value) -> bool {
     record.has("$set") || record.has("$rewindTo")
 }
 
@@ -32,13 +37,17 @@ pub struct Session {
     size: usize,
 }
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn begins<'d>(record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         fits(record).then(|| record.name("sessionId"))
     }
 
     fn time(record: Value<'_>) -> Option<Value<'_>> {
         record.member("startTime").filter(|_| fits(record))
+    }
+
+    fn continues(object: Value, is_next: bool) -> bool {
+        is_change(object) || (is_next && object.text("type").is_some())
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
@@ -63,7 +72,7 @@ impl runs::Session for Session {
         self.size
     }
 
-    fn end(self, mut run: Run, out: &mut Runs) {
+    fn end(self, mut run: Run, out: &mut Sink) {
         if self.is_subagent {
             return out.skip("subagent");
         }
@@ -77,7 +86,7 @@ impl runs::Session for Session {
 
 impl Session {
     /// Reads a message, and keeps its events until the session ends.
-    fn add(&mut self, message: Value, run: &mut Run) {
+    fn add(&mut self, message: Value, run: &mut Conversation) {
         let skipped = mem::take(&mut run.skipped);
         read(message, run);
         let read = (mem::take(&mut run.events), mem::replace(&mut run.skipped, skipped));
@@ -98,7 +107,7 @@ fn size((events, skipped): &(Events, Skipped)) -> usize {
     size_of::<(Events, Skipped)>() + events.size() + reasons
 }
 
-fn read(message: Value, run: &mut Run) {
+fn read(message: Value, run: &mut Conversation) {
     match message.text("type") {
         Some("user") => run.read_user(message.member("content")),
         Some("gemini") => read_answer(message, run),
@@ -107,7 +116,7 @@ fn read(message: Value, run: &mut Run) {
     }
 }
 
-fn read_answer(message: Value, run: &mut Run) {
+fn read_answer(message: Value, run: &mut Conversation) {
     run.read_each(message.member("thoughts"), |run, thought| {
         let texts = ["subject", "description"].into_iter().filter_map(|name| thought.name(name));
         run.events.push(Event::reasoned(texts.collect::<Vec<_>>().join("\n")));

@@ -2,22 +2,25 @@
 
 use std::collections::HashSet;
 
-use super::{
-    messages::{self, Messages, Side},
-    spans::{self, Span, SpanKind},
-};
 use crate::{
-    events::{Origin, Run, Skipped},
-    format::Runs,
+    format::{Format, Sink},
     json::{Members, Value},
+    messages::{self, Conversation, Messages, Side},
+    provenance::Origin,
+    run::Run,
+    skipped::Skipped,
+    spans::{self, Span, SpanKind},
     time,
 };
 
-pub fn fits(value: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "langfuse", domain: "general", fits, open: || Box::new(read) };
+
+fn fits(value: Value) -> bool {
     value.list("observations").is_some() && (value.object("trace").is_some() || value.has("id"))
 }
 
-pub fn read(value: Value, out: &mut Runs) {
+fn read(value: Value, out: &mut Sink) {
     let trace = value.object("trace").unwrap_or(value);
     out.run(run(trace, value.get("observations"), out.line));
 }
@@ -64,7 +67,7 @@ fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
 
 fn called_tools(observations: &[Value]) -> HashSet<String> {
     let answers = observations.iter().filter_map(|value| messages(*value, Side::Output));
-    let events = answers.flat_map(|messages| Run::of(&messages).events);
+    let events = answers.flat_map(|messages| Conversation::of(&messages).events);
     events.filter_map(|event| Some(event.call()?.name.clone())).collect()
 }
 

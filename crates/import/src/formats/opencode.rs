@@ -1,15 +1,21 @@
 //! Sessions of opencode: exports, and `opencode run --format json`.
 
-use super::runs;
 use crate::{
-    events::{Call, CallInput, Event, Run},
-    format::Runs,
+    call::{Call, CallInput},
+    events::Event,
+    format::{Format, Sink, open},
     json::{Array, Members, Value},
-    results::text_of,
+    messages::Conversation,
+    run::Run,
+    sessions::{self, Sessions},
+    text::text_of,
     time,
 };
 
-pub fn fits(object: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "opencode", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(object: Value) -> bool {
     let is_record = |kind| kind == "error" || object.object("part").is_some();
     is_export(object)
         || (object.name("sessionID").is_some() && object.text("type").is_some_and(is_record))
@@ -25,8 +31,8 @@ fn is_export(object: Value) -> bool {
 #[derive(Default)]
 pub struct Session;
 
-impl runs::Session for Session {
-    fn read_whole(export: Value, out: &mut Runs) -> bool {
+impl sessions::Session for Session {
+    fn read_whole(export: Value, out: &mut Sink) -> bool {
         let Some(info) = export.object("info").filter(|_| is_export(export)) else { return false };
         if info.text("parentID").is_some() {
             out.skip("subagent");
@@ -47,6 +53,10 @@ impl runs::Session for Session {
         (open != id).then_some(id)
     }
 
+    fn continues(_object: Value, _is_next: bool) -> bool {
+        false
+    }
+
     fn read(&mut self, record: Value, run: &mut Run) {
         match (record.text("type").unwrap_or("?"), record.object("part")) {
             ("text" | "reasoning" | "tool_use" | "step_start", Some(part)) => {
@@ -58,7 +68,7 @@ impl runs::Session for Session {
     }
 }
 
-fn read_message(run: &mut Run, message: Value) {
+fn read_message(run: &mut Conversation, message: Value) {
     let info = message.get("info");
     let parts = message.member("parts");
     match info.text("role") {
@@ -83,7 +93,7 @@ fn read_message(run: &mut Run, message: Value) {
     }
 }
 
-fn text<'d>(part: Value<'d>, run: &mut Run) -> Option<&'d str> {
+fn text<'d>(part: Value<'d>, run: &mut Conversation) -> Option<&'d str> {
     let text = part.text("text");
     if text.is_none() {
         run.skip_as_part(part);
@@ -94,7 +104,7 @@ fn text<'d>(part: Value<'d>, run: &mut Run) -> Option<&'d str> {
     text
 }
 
-fn read_part(run: &mut Run, part: Value) {
+fn read_part(run: &mut Conversation, part: Value) {
     match part.text("type") {
         Some("step-start") => {
             run.end_step();
@@ -110,7 +120,7 @@ fn read_part(run: &mut Run, part: Value) {
     }
 }
 
-fn read_tool(part: Value, run: &mut Run) {
+fn read_tool(part: Value, run: &mut Conversation) {
     let state = part.object("state");
     let status = state.text("status");
     if status == Some("pending") {
@@ -126,5 +136,5 @@ fn read_tool(part: Value, run: &mut Run) {
     let result = (value.is_some() || is_error)
         .then(|| text_of(value, &mut run.skipped).into_result(has_failed));
     run.call_with_result(call, result);
-    run.read_each(state.member("attachments"), Run::skip_as_part);
+    run.read_each(state.member("attachments"), Conversation::skip_as_part);
 }
