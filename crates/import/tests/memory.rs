@@ -11,7 +11,7 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 const BYTES: usize = 64 << 10;
 
 /// How many bytes an import asks for, for each of a line, at most. It uses fewer: what grows has room to spare.
-const RATIO: usize = 7;
+const RATIO: usize = 9;
 
 /// What an import takes for any line.
 const FIXED: usize = 72 << 10;

@@ -1,20 +1,26 @@
 //! Threads of Amp.
 
-use super::messages::{content, parts};
 use crate::{
-    events::{Event, Run, ToolResult},
-    format::Runs,
+    call::ToolResult,
+    events::Event,
+    failure::has_failed,
+    format::{Format, Sink},
     json::{Array, Members, Value},
-    results::{has_failed, text_of, text_of_part},
+    messages::{Conversation, content, parts},
+    run::Run,
+    text::{text_of, text_of_part},
     time,
 };
 
-pub fn fits(thread: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "amp", domain: "code", fits, open: || Box::new(read) };
+
+fn fits(thread: Value) -> bool {
     let first = thread.list("messages").and_then(Array::first);
     first.text("role").is_some() && first.get("messageId").and_then(Value::as_number).is_some()
 }
 
-pub fn read(thread: Value, out: &mut Runs) {
+fn read(thread: Value, out: &mut Sink) {
     let mut run = Run {
         key: thread.name("id").map(Into::into),
         created_at: thread.member("created").and_then(time::utc),
@@ -29,7 +35,7 @@ pub fn read(thread: Value, out: &mut Runs) {
     out.run(run);
 }
 
-fn read_user(message: Value, run: &mut Run) {
+fn read_user(message: Value, run: &mut Conversation) {
     let mut texts = Vec::new();
     for (kind, part) in parts(content(message)) {
         match kind {
@@ -47,7 +53,7 @@ fn read_user(message: Value, run: &mut Run) {
 }
 
 /// Returns the result of a tool; `None` if there is none yet.
-fn result(tool: Option<Value>, run: &mut Run) -> Option<ToolResult> {
+fn result(tool: Option<Value>, run: &mut Conversation) -> Option<ToolResult> {
     let status = tool.text("status").unwrap_or_default();
     let result = tool.member("result");
     let (value, is_failed) = if matches!(status, "error" | "cancelled" | "rejected-by-user") {

@@ -2,13 +2,20 @@
 
 use std::mem;
 
-use super::{claude_code::without_reminders, pi, runs};
+use super::{claude_code::without_reminders, pi};
 use crate::{
-    events::{Event, Run, ToolResult},
+    call::ToolResult,
+    events::Event,
+    format::{Format, open},
     json::{Members, Value, trimmed},
+    run::Run,
+    sessions::{self, Sessions},
 };
 
-pub fn fits(record: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "droid", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
     id(record).is_some()
 }
 
@@ -21,13 +28,15 @@ fn id(record: Value<'_>) -> Option<&str> {
 #[derive(Default)]
 pub struct Session;
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         id(record).map(Some)
     }
 
-    fn claims(&self, record: Value, is_next: bool) -> bool {
-        is_next && record.text("type") == Some("message") && record.object("message").is_some()
+    fn continues(&self, record: Value, is_next: bool, is_known: bool) -> bool {
+        let kind = record.text("type");
+        let is_message = kind == Some("message") && record.object("message").is_some();
+        is_next && (is_message || (!is_known && kind.is_some()))
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {

@@ -2,19 +2,21 @@
 
 use std::collections::HashSet;
 
-use super::{
-    messages::{self, Messages, Side},
-    runs::{OpenRuns, Session},
-    spans::{self, Span, SpanKind},
-};
 use crate::{
-    events::{Origin, Run},
-    format::{ReadRuns, Runs},
-    json::{Members, Value},
+    format::{Format, FormatReader, Sink, open},
+    json::{Document, Members, Value},
+    messages::{self, Conversation, Messages, Side},
+    provenance::Origin,
+    run::Run,
+    sessions::{Interleaved, Session},
+    spans::{self, Span, SpanKind},
     time,
 };
 
-pub fn fits(value: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "langfuse", domain: "general", fits, open: open::<Interleaved<Trace>> };
+
+fn fits(value: Value) -> bool {
     let is_trace = value.object("trace").is_some() || value.has("id");
     (value.list("observations").is_some() && is_trace) || is_row(value)
 }
@@ -35,36 +37,38 @@ fn kind(observation: Value) -> String {
     observation.text("type").unwrap_or_default().to_ascii_uppercase()
 }
 
-/// The observations of a trace, as JSON.
+/// The observations of a trace, and their size in bytes.
 #[derive(Default)]
-pub struct Trace(String);
+pub struct Trace(Vec<Document<'static>>, usize);
 
-impl ReadRuns for OpenRuns<Trace> {
-    fn read(&mut self, value: Value, out: &mut Runs) {
+impl FormatReader for Interleaved<Trace> {
+    fn read(&mut self, value: Value, out: &mut Sink) {
         if value.list("observations").is_some() {
             let trace = value.object("trace").unwrap_or(value);
             let mut begun = Run::at(out.line);
             let observations = begun.skipped.objects(value.get("observations")).collect();
             out.run(run(Some(trace), observations, begun));
         } else if let Some(id) = value.first_name(&TRACE) {
-            self.add_to(id, out, |trace, _| trace.0.push_str(&value.to_json()));
+            let row = Document::of(value);
+            self.add_to(id, out, |trace, _| {
+                trace.1 += row.size();
+                trace.0.push(row);
+            });
         }
     }
 
-    fn finish(&mut self, out: &mut Runs) {
+    fn finish(&mut self, out: &mut Sink) {
         self.end_all(out);
     }
 }
 
 impl Session for Trace {
     fn size(&self) -> usize {
-        self.0.len()
+        self.1
     }
 
-    fn end(self, begun: Run, out: &mut Runs) {
-        if let Some(rows) = Messages::written(self.0) {
-            out.run(run(None, rows.iter().collect(), begun));
-        }
+    fn end(self, begun: Run, out: &mut Sink) {
+        out.run(run(None, self.0.iter().map(Document::root).collect(), begun));
     }
 }
 
@@ -79,7 +83,7 @@ fn run(trace: Option<Value>, observations: Vec<Value>, begun: Run) -> Run {
     let mut run = spans::run(&spans, key);
     let name = trace.map(|trace| Some((trace.name("name")?.into(), Origin::Name)));
     let time = trace.map(|trace| trace.first(&["timestamp", "createdAt"]).and_then(time::utc));
-    run.skipped.merge(begun.skipped);
+    run.skipped.merge(begun.conversation.skipped);
     Run {
         line: begun.line,
         objective: trace.member("input").and_then(messages::human),
@@ -110,7 +114,7 @@ fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
 
 fn called_tools(observations: &[Value]) -> HashSet<String> {
     let answers = observations.iter().filter_map(|value| messages(*value, Side::Output));
-    let events = answers.flat_map(|messages| Run::of(&messages).events);
+    let events = answers.flat_map(|messages| Conversation::of(&messages).events);
     events.filter_map(|event| Some(event.call()?.name.clone())).collect()
 }
 

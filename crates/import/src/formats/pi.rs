@@ -1,12 +1,16 @@
 //! Sessions of Pi and of OpenClaw.
 
-use super::runs;
 use crate::{
-    events::Run,
+    format::{Format, open},
     json::{Members, Value},
+    run::Run,
+    sessions::{self, Sessions},
 };
 
-pub fn fits(record: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "pi", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
     match record.text("type") {
         Some("session") => record.has("id"),
         Some("message") => record.object("message").is_some(),
@@ -17,7 +21,7 @@ pub fn fits(record: Value) -> bool {
 #[derive(Default)]
 pub struct Session;
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         (record.text("type")? == "session").then(|| record.name("id"))
     }

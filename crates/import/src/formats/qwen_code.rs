@@ -1,15 +1,18 @@
 //! Sessions of Qwen Code.
 
-use super::{
-    gemini_cli::read_user,
-    runs::{self, Ids},
-};
+use super::gemini_cli::read_user;
 use crate::{
-    events::Run,
+    format::{Format, open},
+    ids::Ids,
     json::{Members, Value},
+    run::Run,
+    sessions::{self, Sessions},
 };
 
-pub fn fits(record: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "qwen-code", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
     let is_record = match record.text("type") {
         Some("system") if record.object("systemPayload").is_some() => true,
         Some("user" | "assistant" | "tool_result" | "system") => parts(record).is_some(),
@@ -28,10 +31,14 @@ pub struct Session {
     turns: Ids,
 }
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
         let id = record.name("sessionId");
         (open != id).then_some(id)
+    }
+
+    fn continues(&self, _record: Value, _is_next: bool, _is_known: bool) -> bool {
+        false
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {

@@ -1,13 +1,16 @@
 //! Results of tau-bench and tau2-bench: conversations of an agent with a simulated customer.
 
 use crate::{
-    events::Run,
-    format::Runs,
+    format::{Format, Sink},
     json::{Members, Value},
+    run::Run,
     time,
 };
 
-pub fn fits(value: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "tau", domain: "customer_service", fits, open: || Box::new(read) };
+
+fn fits(value: Value) -> bool {
     value.list("traj").is_some() && value.has("reward")
         || value.list("simulations").is_some()
         || is_simulation(value)
@@ -20,7 +23,7 @@ fn is_simulation(value: Value) -> bool {
         && (is_list("messages") || is_list("ticks"))
 }
 
-pub fn read(value: Value, out: &mut Runs) {
+fn read(value: Value, out: &mut Sink) {
     if let Some(messages) = value.list("traj") {
         let mut run = Run { label: label(value.member("reward")), ..Run::at(out.line) };
         run.read_messages(messages);

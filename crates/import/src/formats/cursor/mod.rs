@@ -6,15 +6,16 @@ use std::{mem, sync::LazyLock};
 
 use regex::Regex;
 
-use super::{
-    messages::content,
-    runs::{self, Ids},
-};
 use crate::{
-    events::{Event, Run, Skipped},
-    format::Runs,
+    events::Event,
+    format::{Format, Sink, open},
+    ids::Ids,
     json::{self, Members, Value},
-    results::regex,
+    messages::content,
+    pattern::regex,
+    run::Run,
+    sessions::{self, Sessions},
+    skipped::Skipped,
 };
 
 /// Cursor's placeholder for hidden text.
@@ -23,7 +24,10 @@ const REDACTED: &str = "[REDACTED]";
 /// The text of the person, among that of Cursor.
 static QUERY: LazyLock<Regex> = LazyLock::new(|| regex("(?s)<user_query>(.*?)</user_query>"));
 
-pub fn fits(record: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "cursor", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
     is_line(record) || stream::fits(record)
 }
 
@@ -46,15 +50,16 @@ pub struct Session {
     calls: Ids,
 }
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
         let id = record.name("session_id");
         (stream::fits(record) && open != id).then_some(id)
     }
 
-    fn claims(&self, record: Value, _is_next: bool) -> bool {
-        let id = record.text("type").and(record.name("session_id"));
-        id.is_some() && id == self.stream.as_deref()
+    fn continues(&self, record: Value, is_next: bool, is_known: bool) -> bool {
+        let is_typed = record.text("type").is_some();
+        let is_of_stream = self.stream.is_some() && record.name("session_id") == self.stream.as_deref();
+        is_typed && (is_of_stream || (is_next && !is_known))
     }
 
     fn time(record: Value<'_>) -> Option<Value<'_>> {
@@ -90,7 +95,7 @@ impl runs::Session for Session {
         self.thinking.len()
     }
 
-    fn end(mut self, mut run: Run, out: &mut Runs) {
+    fn end(mut self, mut run: Run, out: &mut Sink) {
         self.end_thinking(&mut run);
         out.run(run);
     }
@@ -111,7 +116,7 @@ impl Session {
         let new = stream::call(call, id, turn);
         let is_complete = record.text("subtype") == Some("completed");
         let result = if is_complete { stream::result(call, run) } else { None };
-        let result = result.map(|result| new.answer(result));
+        let result = result.map(|result| Event::Result(new.answer(result)));
         if id.is_none_or(|id| self.calls.insert(id, 0).is_none()) {
             run.events.push(Event::Call(new));
         }

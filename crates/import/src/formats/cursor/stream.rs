@@ -1,9 +1,11 @@
 //! The calls in the output of `cursor-agent --output-format stream-json`.
 
 use crate::{
-    events::{Call, CallInput, Run, ToolResult, Turn},
+    call::{Call, CallInput, ToolResult, Turn},
+    failure::has_failed,
     json::{Members, Value, is_blank},
-    results::{Output, has_failed, text_of},
+    run::Run,
+    text::{Output, text_of},
 };
 
 /// Returns whether only this stream has a record; others of a session are like those of Claude Code.

@@ -3,11 +3,12 @@
 
 use std::{collections::BTreeMap, mem};
 
-use super::super::{
+use crate::{
+    json::{Document, Made, Members, Value},
     messages::{self, CONTENTS, Messages, Side, Sides, messages_of, with_role},
     spans::{Span, SpanKind, is_empty},
 };
-use crate::json::{Document, Made, Members, Value, json_of};
+
 
 /// Attributes that tell kinds of spans apart.
 const KINDS: [&str; 8] = [
@@ -88,20 +89,20 @@ pub(super) fn is_kept(name: &str) -> bool {
             .any(|names| names.contains(&name))
 }
 
-/// Returns the messages of both sides, each as JSON, that an event of a span (without `body`) or a log record has;
+/// Returns the messages of both sides that an event of a span (without `body`) or a log record has;
 /// `None` if its name is unknown.
 pub(super) fn event_messages(
     name: Option<&str>,
     attributes: Value,
     body: Option<Value>,
-) -> Option<[Vec<String>; 2]> {
-    let recorded = |name, side| -> Vec<String> {
+) -> Option<[Vec<Document<'static>>; 2]> {
+    let recorded = |name, side| -> Vec<_> {
         let value = attributes.member(name).or_else(|| body?.member(name));
         let messages = value.and_then(|value| messages_of(value, side));
-        messages.iter().flat_map(Messages::iter).map(Value::to_json).collect()
+        messages.iter().flat_map(Messages::iter).map(Document::of).collect()
     };
-    let said = |role: &str, member: Option<&str>| -> Vec<String> {
-        said(attributes, body, role, member).map(json_of).into_iter().collect()
+    let said = |role: &str, member: Option<&str>| -> Vec<_> {
+        said(attributes, body, role, member).map(Document::of).into_iter().collect()
     };
     Some(match name? {
         "gen_ai.client.inference.operation.details" => [
@@ -155,7 +156,7 @@ fn said<'d>(
 
 /// Sets the kind of a span and what follows from its attributes. All events must be known.
 pub(super) fn interpret(span: &mut Span) {
-    let document = Document::written(mem::take(&mut span.json));
+    let document = mem::take(&mut span.recorded);
     let events = mem::take(&mut span.events);
     let attributes = document.root();
     let is = |name, value| attributes.text(name) == Some(value);
@@ -187,13 +188,14 @@ pub(super) fn interpret(span: &mut Span) {
 }
 
 /// Returns the messages of a side, at the first place that has some.
-fn messages<'d>(attributes: Value<'d>, events: &[String], side: Side) -> Option<Messages<'d>> {
+fn messages<'d>(attributes: Value<'d>, events: &[Document], side: Side) -> Option<Messages<'d>> {
     PLACES[side as usize].iter().find_map(|place| match place {
         Place::Json(_) => messages_of(json_at(attributes, place)?, side),
         Place::Flat(prefix, infix) => flat_messages(attributes, prefix, infix, side),
         Place::Answer => answer(attributes),
         Place::Events => {
-            Messages::written(events.concat()).or_else(|| events_in_attribute(attributes, side))
+            let messages = events.iter().flat_map(Document::roots);
+            Messages::made(messages).or_else(|| events_in_attribute(attributes, side))
         }
     })
 }
@@ -238,7 +240,8 @@ fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Messages
     let events = events.iter().filter(|event| event.is_object());
     let said = events.filter_map(|event| event_messages(event.text("event.name"), event, None));
     let messages = said.flat_map(|mut said| mem::take(&mut said[side as usize]));
-    Messages::written(messages.collect::<String>())
+    let messages: Vec<_> = messages.collect();
+    Messages::made(messages.iter().flat_map(Document::roots))
 }
 
 fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
