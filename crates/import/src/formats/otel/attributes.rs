@@ -9,7 +9,6 @@ use crate::{
     spans::{Span, SpanKind, is_empty},
 };
 
-
 /// Attributes that tell kinds of spans apart.
 const KINDS: [&str; 8] = [
     OPERATION, OPENINFERENCE, "traceloop.span.kind", "ai.operationId", "ai.toolCall.name",

@@ -1,14 +1,13 @@
 //! Finds the spans and log records in OTLP/JSON, Tempo, Jaeger and single spans.
 
+use super::attributes::event_messages;
+use super::attributes::is_kept;
 use crate::{
-    json::{Document, Members, Value, Object, Build, Builder, Unbuilt},
+    json::{Build, Builder, Document, Members, Object, Unbuilt, Value},
     limits::MAX_VALUES,
     spans::Span,
     time,
 };
-use super::attributes::event_messages;
-use super::attributes::is_kept;
-
 
 /// Attributes have more than [`MAX_VALUES`] values, or there is no memory for them.
 pub(super) struct TooLarge;
@@ -126,7 +125,10 @@ fn is_ok(code: Value) -> Option<bool> {
 }
 
 /// Returns attributes as plain JSON: those of an object, or of an array of keys and values.
-fn attributes(value: Option<Value>, is_kept: impl Fn(&str) -> bool) -> Result<Document<'static>, TooLarge> {
+fn attributes(
+    value: Option<Value>,
+    is_kept: impl Fn(&str) -> bool,
+) -> Result<Document<'static>, TooLarge> {
     let kept = members(value).filter(|(name, _)| is_kept(name));
     let values = kept.clone().map(|(_, Attribute::Plain(value) | Attribute::Wrapped(value))| value);
     let mut counts = values.map(|value| value.count(MAX_VALUES + 1));

@@ -16,7 +16,8 @@ use crate::{
     spans::{self, Span, SpanKind, Spans},
 };
 
-pub const FORMAT: Format = Format { name: "otel", domain: "general", fits, open: open::<Interleaved<Trace>> };
+pub const FORMAT: Format =
+    Format { name: "otel", domain: "general", fits, open: open::<Interleaved<Trace>> };
 
 fn fits(value: Value) -> bool {
     let is_list = |name| value.list(name).is_some();
