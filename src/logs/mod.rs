@@ -22,9 +22,9 @@ use std::{
     },
 };
 
-use knowledgepulse_import::{Code, Document, Imported, Importer, Kind, Value};
+use knowledgepulse_import::{Code, Imported, Importer, Kind, Members, Value, read_trace};
 use knowledgepulse_scoring::{
-    Error, Id, Trace,
+    Id, Trace,
     scorer::{CallHandle, Input, Work},
 };
 use knowledgepulse_workers::{CancelToken, IMPORTS};
@@ -182,17 +182,20 @@ impl Reader {
 
     /// Turns traces and errors into lines while there is room. Returns whether none are left.
     fn fill(&self, importer: &mut Importer) -> bool {
+        let failed = |error| Slot::Failed(serde_json::json!(error).to_string());
         while self.lines.has_room() {
             let slot = match (importer.next(), &self.submitter) {
                 (None, _) => return true,
-                (Some(Ok(imported)), None) => Slot::Line(imported.to_json(), None),
+                (Some(Ok(imported)), None) => {
+                    imported.to_json().map_or_else(failed, |line| Slot::Line(line, None))
+                }
                 (Some(Ok(imported)), Some(submitter)) => {
                     match submitter.submit(imported, &self.lines) {
                         Ok(()) => continue,
                         Err(json) => Slot::Failed(json),
                     }
                 }
-                (Some(Err(error)), _) => Slot::Failed(serde_json::json!(error).to_string()),
+                (Some(Err(error)), _) => failed(error),
             };
             self.lines.push(slot);
         }
@@ -245,13 +248,11 @@ impl Submitter {
     ///
     /// The error in place of the row, as JSON.
     fn submit(&self, imported: Imported, lines: &Arc<Lines>) -> std::result::Result<(), String> {
-        let Imported { trace: json, provenance } = imported;
-        let failed = |error| failure_json(&provenance.source, &error);
-        let document = Document::parse(&*json)
-            .map_err(|_| failed(Error::internal("the trace cannot be read again")))?;
+        let Imported { trace: document, provenance } = imported;
         let value = document.root();
         let mut text = self.embedder.text_buffer();
-        let trace = value.to_trace(|part| text.write_str(part)).map_err(failed)?;
+        let trace = read_trace(value, |part| text.write_str(part))
+            .map_err(|error| failure_json(&provenance.source, &error))?;
         let known = self.known.as_ref();
         let is_added = self.embedder.available().is_ok();
         let is_known = known.is_some_and(|known| known.has(&trace, &self.scorer, is_added));
@@ -259,10 +260,10 @@ impl Submitter {
             return Ok(());
         }
         let text = text.into_string();
-        let text_at = |at: &str| value.pointer(at).and_then(Value::as_str).unwrap_or("");
         let group = self.group.as_deref().and_then(|pointer| group_of(value, pointer));
-        let created_at = text_at("/metadata/created_at").into();
-        let line = line_of(provenance, &trace, text_at("/task/objective"), created_at, group);
+        let text_in = |object: &str, name| value.object(object).text(name).unwrap_or_default();
+        let created_at = text_in("metadata", "created_at").into();
+        let line = line_of(provenance, &trace, text_in("task", "objective"), created_at, group);
         let _submitting = lock(&self.submitting);
         let slot = Slot::Call(CallHandle::default(), text.len());
         let Some(number) = lines.push(slot) else { return Ok(()) };

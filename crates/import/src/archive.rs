@@ -8,7 +8,7 @@ use ruzstd::decoding::{
     errors::{FrameDecoderError, ReadFrameHeaderError},
 };
 
-use crate::{json, reader::NO_MEMORY};
+use crate::{json, limits::NO_MEMORY};
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTANDARD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];

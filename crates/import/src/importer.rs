@@ -1,24 +1,23 @@
 //! Imports inputs piece by piece.
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    sync::Arc,
-};
+use std::collections::{BTreeSet, VecDeque};
 
 use knowledgepulse_scoring::trace::quote;
 use knowledgepulse_workers::CancelToken;
-use serde::Serialize;
 
 use crate::{
     archive::Archive,
+    assemble::trace_of,
     error::{Code, Error},
-    events::Skipped,
-    format::{Format, Pending, ReadRuns, Runs, detect, format_names},
+    format::{Format, FormatReader, Pending, Sink},
+    formats::{detect, format_names},
+    imported::Imported,
     json::{Members, Value},
     options::Options,
+    provenance::Source,
     reader::{Each, Reader},
-    steps::trace_of,
-    trace::{Imported, Source},
+    report::InputReport,
+    skipped::Skipped,
 };
 
 /// The most unknown records that an error names.
@@ -26,26 +25,6 @@ const SHOWN_NAMES: usize = 5;
 
 /// The most errors of one input that a report lists. All are counted.
 const MAX_ERRORS: usize = 1000;
-
-/// The report of one input.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct InputReport {
-    /// The caller's name of the input.
-    pub name: Arc<str>,
-    /// The names of the formats found, in the order of their first records.
-    pub formats: Vec<&'static str>,
-    /// The number of bytes read, decompressed.
-    pub bytes: u64,
-    /// The number of traces.
-    pub traces: u64,
-    /// What belongs to no trace, by reason.
-    pub skipped: Skipped,
-    /// The first 1,000 errors, in order.
-    pub errors: Vec<Error>,
-    /// The number of errors.
-    pub error_count: u64,
-}
 
 /// Imports inputs one after another, each piece by piece.
 ///
@@ -61,7 +40,7 @@ pub struct InputReport {
 /// importer.push(log);
 /// importer.end();
 /// let imported = importer.next().unwrap()?;
-/// assert!(imported.trace.contains(r#""objective":"What is the time?""#));
+/// assert!(imported.to_json()?.contains(r#""objective":"What is the time?""#));
 /// assert_eq!(imported.provenance.format, "messages");
 /// assert!(importer.next().is_none());
 /// # Ok::<(), knowledgepulse_import::Error>(())
@@ -81,7 +60,7 @@ pub struct Importer {
 struct Input {
     archive: Archive,
     /// The readers of `report.formats`, in the same order.
-    formats: Vec<(&'static Format, Box<dyn ReadRuns>)>,
+    formats: Vec<(&'static Format, Box<dyn FormatReader>)>,
     previous: Option<&'static Format>,
     has_error: bool,
     known: u64,
@@ -91,15 +70,15 @@ struct Input {
 }
 
 impl Input {
-    /// Returns the format to whose runs a value belongs, whatever its format is by itself.
-    fn claimed(&self, value: Value) -> Option<&'static Format> {
-        let is_next =
-            |format: &Format| self.previous.is_some_and(|previous| previous.name == format.name);
+    /// Returns the format of the runs that an object continues. `is_known`: whether it fits a format by itself.
+    fn continued(&self, value: Value, is_known: bool) -> Option<&'static Format> {
         let object = value.as_object()?;
+        let is_next = |format: &Format| self.previous.is_some_and(|last| last.name == format.name);
         let mut formats = self.formats.iter();
-        formats
-            .find(|(format, reader)| reader.claims(object, is_next(format)))
-            .map(|(format, _)| *format)
+        let continues = |(format, reader): &&(&'static Format, Box<dyn FormatReader>)| {
+            reader.continues(object, is_next(format), is_known)
+        };
+        formats.find(continues).map(|(format, _)| *format)
     }
 }
 
@@ -178,7 +157,7 @@ impl Importer {
             return self.add_error(Code::UnknownRecords, None, &found);
         }
         for (format, mut reader) in formats {
-            reader.finish(&mut self.runs(format, 0));
+            reader.finish(&mut self.sink(format, 0));
         }
         let Some(report) = self.reports.last() else { return };
         if report.formats.is_empty() && !has_error {
@@ -237,7 +216,7 @@ impl Importer {
                     let line = run.line;
                     let source = Source { name: report.name.clone(), line };
                     let made = trace_of(&mut run, format, source, &self.options);
-                    report.skipped.merge(run.skipped);
+                    report.skipped.merge(run.conversation.skipped);
                     let Some(made) = made.transpose() else { continue };
                     made.map_err(|(code, found)| {
                         if code == Code::TooLarge {
@@ -287,8 +266,8 @@ impl Importer {
 
     fn take(&mut self, input: &mut Input, value: Value, line: u64) {
         let Some(report) = self.reports.last_mut() else { return };
-        let detected = || detect(value, input.previous, &report.formats);
-        let Some(format) = input.claimed(value).or_else(detected) else {
+        let detected = detect(value);
+        let Some(format) = input.continued(value, detected.is_some()).or(detected) else {
             // Each element is a value by itself.
             if let Some(elements) = value.as_array()
                 && elements.iter().any(Value::is_object)
@@ -317,20 +296,20 @@ impl Importer {
             input.formats.push((format, (format.open)()));
             input.formats.len() - 1
         });
-        input.formats[index].1.read(value, &mut self.runs(format, line));
+        input.formats[index].1.read(value, &mut self.sink(format, line));
     }
 
     /// Hands over all complete runs, so that they come before what follows in the input.
     fn hand_over(&mut self, input: &mut Input) {
         for (format, reader) in &mut input.formats {
-            reader.hand_over(&mut self.runs(format, 0));
+            reader.hand_over(&mut self.sink(format, 0));
         }
     }
 
-    fn runs(&mut self, format: &'static Format, line: u64) -> Runs<'_> {
+    fn sink(&mut self, format: &'static Format, line: u64) -> Sink<'_> {
         let Self { is_stream, pending, reports, .. } = self;
         let index = reports.len() - 1;
         let report = &mut reports[index];
-        Runs { format, index, is_stream: *is_stream, line, pending, report }
+        Sink { format, index, is_stream: *is_stream, line, pending, report }
     }
 }

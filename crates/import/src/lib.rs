@@ -11,26 +11,44 @@
 
 #![forbid(unsafe_code)]
 
+mod answers;
 mod archive;
+mod assemble;
+mod call;
 mod error;
 mod events;
+mod failure;
 mod format;
 mod formats;
+mod ids;
+mod imported;
 mod importer;
 mod json;
+mod limits;
+mod messages;
 mod options;
+mod pattern;
+mod provenance;
 mod reader;
-mod results;
+mod report;
+mod run;
+mod sessions;
+mod skipped;
+mod spans;
 mod steps;
+mod text;
 mod time;
 mod trace;
 
 pub use archive::Archive;
 pub use error::{Code, Error};
-pub use events::{Origin, Skipped};
-pub use format::format_names;
-pub use importer::{Importer, InputReport};
+pub use formats::format_names;
+pub use imported::Imported;
+pub use importer::Importer;
 pub use json::{Array, Document, Kind, Members, SyntaxError, Unread, Value};
 pub use options::{AssumeSuccess, Confidence, Options, UnreadCalls};
+pub use provenance::{IMPORTER, Origin, Provenance, Source};
+pub use report::InputReport;
+pub use skipped::Skipped;
 pub use time::utc_of_text as utc;
-pub use trace::{IMPORTER, Imported, Provenance, Source};
+pub use trace::read_trace;

@@ -8,11 +8,10 @@ use knowledgepulse_workers::CancelToken;
 use crate::{
     error::{Code, Failure},
     json::{self, Document, SyntaxError, Unread, Value},
+    limits::NO_MEMORY,
 };
 
 pub const MAX_BYTES: usize = json::MAX_TEXT;
-
-pub const NO_MEMORY: &str = "expected memory for it, found too little";
 
 /// The most bytes of memory that are kept for the next line after a large one.
 const KEPT: usize = 4 << 20;

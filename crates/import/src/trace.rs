@@ -1,58 +1,91 @@
-//! A trace of the protocol, and the origin of its values.
+//! Reads a trace from JSON: the one place where its fields are checked.
 
-use std::sync::Arc;
+use std::fmt::{self, Display};
 
-use serde::Serialize;
+use knowledgepulse_scoring::{
+    Error, Invalid, Result, Trace,
+    trace::{Confidence, Step, quote},
+};
 
-use crate::events::{Origin, Skipped};
+use crate::json::{Kind, Members, Value};
 
-/// The version of the rules, increased when the output for any log changes.
-pub const IMPORTER: u32 = 1;
+/// Reads the trace that a value is, and passes its text, `objective + " " + contents.join(" ")`, to `write` until
+/// that refuses more.
+///
+/// # Errors
+///
+/// `INVALID_TRACE` with the path of the first field that does not fit.
+pub fn read_trace(trace: Value, mut write: impl FnMut(&str) -> fmt::Result) -> Result<Trace> {
+    let mut is_full = false;
+    let mut push = |part: &str| is_full = is_full || write(part).is_err();
 
-/// A trace of the KnowledgePulse protocol, and the origin of its values.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Imported {
-    /// The trace, as JSON of the protocol.
-    pub trace: Box<str>,
-    /// The origin of its values.
-    pub provenance: Provenance,
+    let root = object(Some(trace), &"trace")?;
+    let metadata = object(root.get("metadata"), &"metadata")?;
+    let domain = string(metadata.get("task_domain"), &"metadata.task_domain")?;
+    let success = metadata.get("success");
+    let success = read(success, &"metadata.success", "a boolean", Value::as_bool)?;
+
+    let outcome = object(root.get("outcome"), &"outcome")?;
+    let confidence = outcome.get("confidence");
+    let number = |value: Value| Confidence::new(value.as_f64()?);
+    let expected = "a finite number in [0, 1]";
+    let confidence = read(confidence, &"outcome.confidence", expected, number)?;
+
+    let task = object(root.get("task"), &"task")?;
+    push(string(task.get("objective"), &"task.objective")?);
+
+    let steps = read(root.get("steps"), &"steps", "an array", Value::as_array)?;
+    let steps = steps.enumerate().map(|(index, value)| step(index, value, &mut push));
+    let steps = steps.collect::<Result<_>>()?;
+    let id = root.text("id");
+    Ok(Trace::new(domain.into(), success, confidence, steps, id.map(Into::into)))
 }
 
-impl Imported {
-    /// Returns the trace and its provenance as JSON.
-    pub fn to_json(&self) -> String {
-        let provenance = serde_json::to_string(&self.provenance).unwrap_or_default();
-        format!(r#"{{"trace":{},"provenance":{provenance}}}"#, self.trace)
+fn step(index: usize, value: Value, push: &mut impl FnMut(&str)) -> Result<Step> {
+    let step = object(Some(value), &format_args!("steps[{index}]"))?;
+    let kind = string(step.get("type"), &format_args!("steps[{index}].type"))?;
+
+    push(" ");
+    if let Some(content) = step.member("content") {
+        let place = format_args!("steps[{index}].content");
+        push(read(Some(content), &place, "a string, null or nothing", Value::as_str)?);
     }
+
+    let Some(tool) = step.member("tool") else { return Ok(Step::new(kind, None)) };
+    let place = format_args!("steps[{index}].tool");
+    let tool = read(Some(tool), &place, "an object, null or nothing", container)?;
+    let place = format_args!("steps[{index}].tool.name");
+    let name = tool.get("name").map(|name| string(Some(name), &place)).transpose()?;
+    Ok(Step::new(kind, Some(name.map(Into::into))))
 }
 
-/// The origin of the values of a trace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "`objective_from` is the origin of the objective, and so on")]
-pub struct Provenance {
-    /// The version of the rules: [`IMPORTER`].
-    pub importer: u32,
-    /// The name of the format.
-    pub format: &'static str,
-    /// The place in the input.
-    pub source: Source,
-    /// The format's id of the run; `None` where the id of the trace is a hash of its content.
-    pub key: Option<String>,
-    pub objective_from: Origin,
-    pub success_from: Origin,
-    pub confidence_from: Origin,
-    pub created_at_from: Origin,
-    pub domain_from: Origin,
-    /// The parts of the run that are not imported.
-    pub skipped: Skipped,
+/// An array is an object, too.
+fn container(value: Value<'_>) -> Option<Value<'_>> {
+    (value.is_object() || value.is_array()).then_some(value)
 }
 
-/// A place in an input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Source {
-    /// The caller's name of the input.
-    pub name: Arc<str>,
-    /// The line, from 1, at which the first record of the run begins.
-    pub line: u64,
+fn object<'d>(value: Option<Value<'d>>, place: &dyn Display) -> Result<Value<'d>> {
+    read(value, place, "an object", container)
+}
+
+fn string<'d>(value: Option<Value<'d>>, place: &dyn Display) -> Result<&'d str> {
+    read(value, place, "a string", Value::as_str)
+}
+
+/// Reads a value. Errors call a missing one `undefined`, as JavaScript does.
+fn read<'d, T>(
+    value: Option<Value<'d>>,
+    place: &dyn Display,
+    expected: &str,
+    read: impl FnOnce(Value<'d>) -> Option<T>,
+) -> Result<T> {
+    value.and_then(read).ok_or_else(|| {
+        let found = value.map_or("undefined".into(), |value| match value.kind() {
+            Kind::String(text) => quote(text),
+            Kind::Array(_) => "an array".into(),
+            Kind::Object(_) => "an object".into(),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => value.to_json(),
+        });
+        Error::invalid(Invalid::Trace, place.to_string(), expected, found)
+    })
 }

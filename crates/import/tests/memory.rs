@@ -11,7 +11,7 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 const BYTES: usize = 64 << 10;
 
 /// How many bytes an import asks for, for each of a line, at most. It uses fewer: what grows has room to spare.
-const RATIO: usize = 7;
+const RATIO: usize = 9;
 
 /// What an import takes for any line.
 const FIXED: usize = 72 << 10;
@@ -71,6 +71,21 @@ fn logs() -> Vec<(&'static str, String)> {
     };
     let cursor = |content| json!({ "role": "assistant", "message": { "content": [content] } });
     let run = |kind: &str, inputs, outputs| json!({ "id": "1", "trace_id": "1", "run_type": kind, "inputs": inputs, "outputs": outputs });
+    let exec = |item| json!({ "type": "item.completed", "item": item });
+    let stream = |tool| json!({ "type": "tool_call", "subtype": "completed", "call_id": "1", "tool_call": { "fToolCall": tool } });
+    let opencode_2 = |state| {
+        let tool = json!({ "type": "tool", "id": "1", "name": "f", "state": state });
+        let message = json!({ "id": "1", "type": "assistant", "time": {}, "content": [tool] });
+        json!({ "info": { "id": "s" }, "messages": [message] })
+    };
+    let amp = |part| json!({ "messages": [{ "role": "user", "messageId": 0, "content": [part] }] });
+    let qwen = |kind: &str, part| json!({ "type": kind, "uuid": "u", "sessionId": "s", "message": { "parts": [part] } });
+    let row = |member: &str| json!({ "traceId": "t", "type": "TOOL", "name": "f", "startTime": 0, member: "?" });
+    let event = |name: &str, member: &str| {
+        let event = json!({ "name": name, "attributes": { member: "?" } });
+        let attributes = json!({ "gen_ai.operation.name": "execute_tool" });
+        json!({ "name": "f", "traceId": "t", "spanId": "1", "attributes": attributes, "events": [event] })
+    };
     [
         ("an unknown member", chat(json!({ "role": "assistant", "content": "b", "extra": "?" }))),
         ("a member of no format", json!({ "extra": "?" })),
@@ -101,6 +116,20 @@ fn logs() -> Vec<(&'static str, String)> {
             { "role": "assistant", "tool_calls": [{ "function": "f", "arguments": "?" }] },
         ] }] })),
         ("an item of Codex", json!({ "type": "response_item", "payload": { "type": "function_call", "name": "f", "arguments": "?" } })),
+        ("arguments of codex exec", exec(json!({ "type": "mcp_tool_call", "arguments": "?" }))),
+        ("a result of codex exec", exec(json!({ "type": "mcp_tool_call", "result": "?" }))),
+        ("a prompt of Claude Code", json!({ "type": "attachment", "uuid": "u", "attachment": { "type": "queued_command", "prompt": "?" } })),
+        ("arguments of a stream of Cursor", stream(json!({ "args": "?" }))),
+        ("a result of a stream of Cursor", stream(json!({ "result": { "success": "?" } }))),
+        ("an input of opencode 2", opencode_2(json!({ "input": "?" }))),
+        ("an output of opencode 2", opencode_2(json!({ "status": "completed", "content": "?" }))),
+        ("a result of Amp", amp(json!({ "type": "tool_result", "run": { "result": "?" } }))),
+        ("arguments of Qwen Code", qwen("assistant", json!({ "functionCall": { "name": "f", "args": "?" } }))),
+        ("a result of Qwen Code", qwen("tool_result", json!({ "functionResponse": { "response": "?" } }))),
+        ("an input of a row of Langfuse", row("input")),
+        ("an output of a row of Langfuse", row("output")),
+        ("an input in an event", event("gen_ai.tool.message", "content")),
+        ("an output in an event", event("gen_ai.choice", "message")),
         ("a message of Pi", json!({ "type": "message", "message": { "role": "assistant", "content": [
             { "type": "toolCall", "name": "f", "arguments": "?" },
         ] } })),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use knowledgepulse_import::Document;
+use knowledgepulse_import::{self as import, Document};
 use knowledgepulse_scoring::{Result, Trace, scorer::Input};
 use serde_json::{Value, json};
 
@@ -26,7 +26,8 @@ pub fn trace(fields: Value) -> Value {
 /// `INVALID_TRACE` with the path of the first field that does not fit.
 pub fn read_trace(trace: &Value, text: &mut impl fmt::Write) -> Result<Trace> {
     let json = trace.to_string();
-    Document::parse(&*json).expect("JSON").root().to_trace(|part| text.write_str(part))
+    let document = Document::parse(&*json).expect("JSON");
+    import::read_trace(document.root(), |part| text.write_str(part))
 }
 
 /// Returns the input of a scorer for a valid trace: the trace and all of its text.

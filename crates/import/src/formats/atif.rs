@@ -1,14 +1,22 @@
 //! ATIF, the trajectories of Harbor.
 
 use crate::{
-    events::{Event, Origin, Run, ToolResult},
-    format::Runs,
+    call::ToolResult,
+    events::Event,
+    failure::flag,
+    format::{Format, Sink},
     json::{Members, Value},
-    results::{flag, text_of},
+    messages::Conversation,
+    provenance::Origin,
+    run::Run,
+    text::text_of,
     time,
 };
 
-pub fn fits(value: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "atif", domain: "general", fits, open: || Box::new(read) };
+
+fn fits(value: Value) -> bool {
     version(value).is_some() && value.list("steps").is_some()
 }
 
@@ -17,7 +25,7 @@ fn version(value: Value<'_>) -> Option<&str> {
     value.text("schema_version")?.strip_prefix("ATIF-")
 }
 
-pub fn read(value: Value, out: &mut Runs) {
+fn read(value: Value, out: &mut Sink) {
     let major = version(value).and_then(|version| version.strip_prefix('v')?.split('.').next());
     if major != Some("1") {
         return out.skip("unsupported_version");
@@ -43,7 +51,7 @@ fn read_step(step: Value, run: &mut Run) {
     if step.flag("is_copied_context") == Some(true) {
         run.skipped.add("copied_context");
         if source == "user" && run.fallback.is_none() {
-            let mut copied = Run::default();
+            let mut copied = Conversation::default();
             copied.read_user(content);
             run.fallback = copied.first_human().map(|text| (text, Origin::Copied));
         }

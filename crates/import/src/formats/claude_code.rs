@@ -4,22 +4,29 @@ use std::{collections::BTreeMap, mem, sync::LazyLock};
 
 use regex::Regex;
 
-use super::{
-    messages::{call_of_part, is_result_type, parts, result_of_part},
-    runs::{self, Ids, OpenRuns, without},
-};
 use crate::{
-    events::{Event, Origin, Run, Skipped, ToolResult, Turn},
-    format::{ReadRuns, Runs},
+    call::{ToolResult, Turn},
+    events::Event,
+    format::{Format, FormatReader, Sink, open},
+    ids::Ids,
     json::{self, Members, Value},
-    results::{regex, text_of_part},
+    messages::{call_of_part, is_result_type, parts, result_of_part},
+    provenance::Origin,
+    run::Run,
+    sessions::{self, Interleaved},
+    skipped::Skipped,
+    pattern::regex,
+    text::{text_of_part, without},
     time,
 };
 
 /// Members that only records of sessions have.
 const OWN: [&str; 6] = ["sessionId", "session_id", "uuid", "parentUuid", "leafUuid", "snapshot"];
 
-pub fn fits(object: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "claude-code", domain: "code", fits, open: open::<Records> };
+
+fn fits(object: Value) -> bool {
     let is_record = |kind| {
         (matches!(kind, "user" | "assistant") && object.has("message"))
             || OWN.iter().any(|name| object.has(name))
@@ -28,15 +35,15 @@ pub fn fits(object: Value) -> bool {
 }
 
 #[derive(Default)]
-pub struct Reader {
-    runs: OpenRuns<Session>,
+pub struct Records {
+    runs: Interleaved<Session>,
     by_uuid: Ids,
     /// The run of the previous record.
     last: Option<u32>,
 }
 
-impl ReadRuns for Reader {
-    fn read(&mut self, value: Value, out: &mut Runs) {
+impl FormatReader for Records {
+    fn read(&mut self, value: Value, out: &mut Sink) {
         if value.list("loglines").is_none() {
             return self.read_record(value, out);
         }
@@ -45,13 +52,13 @@ impl ReadRuns for Reader {
         }
     }
 
-    fn finish(&mut self, out: &mut Runs) {
+    fn finish(&mut self, out: &mut Sink) {
         self.runs.end_all(out);
     }
 }
 
-impl Reader {
-    fn read_record(&mut self, record: Value, out: &mut Runs) {
+impl Records {
+    fn read_record(&mut self, record: Value, out: &mut Sink) {
         let kind = record.text("type").unwrap_or("?");
         let uuid = record.name("uuid");
         let session = record.first_name(&["sessionId", "session_id"]);
@@ -97,7 +104,7 @@ struct Thoughts {
 
 type Thought = (Turn, bool, String);
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn size(&self) -> usize {
         self.thoughts.size
     }
@@ -165,7 +172,7 @@ impl Session {
                 }
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let call = call_of_part(part, turn);
-                    let is_repeated = self.calls.put(run, call.id.clone(), Event::Call(call));
+                    let is_repeated = self.calls.put(&mut run.events, call.id.clone(), Event::Call(call));
                     run.skipped.add_many("repeated", is_repeated.into());
                 }
                 kind if is_result_type(kind) => add_result(run, &mut self.results, part, kind),
@@ -225,7 +232,7 @@ fn add_thought(run: &mut Run, thoughts: &mut Thoughts, thought: Thought) {
 fn add_result(run: &mut Run, results: &mut Ids, part: Value, kind: &str) {
     let mut result = result_of_part(part, kind, &mut run.skipped);
     result.text = without_reminders(result.text, &mut run.skipped);
-    let is_repeated = results.put(run, result.id.clone(), Event::Result(result));
+    let is_repeated = results.put(&mut run.events, result.id.clone(), Event::Result(result));
     run.skipped.add_many("repeated", is_repeated.into());
 }
 

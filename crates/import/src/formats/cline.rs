@@ -1,16 +1,18 @@
 //! Files beside the conversation of Cline or Roo, which itself has the format `messages`.
 
 use crate::{
-    format::Runs,
+    format::{Format, Sink},
     json::{Members, Value},
 };
 
-pub fn fits(object: Value) -> bool {
+pub const FORMAT: Format = Format { name: "cline", domain: "code", fits, open: || Box::new(read) };
+
+fn fits(object: Value) -> bool {
     object.list("files_in_context").is_some()
         || (matches!(object.text("type"), Some("say" | "ask")) && object.has("ts"))
 }
 
-pub fn read(value: Value, out: &mut Runs) {
+fn read(value: Value, out: &mut Sink) {
     out.skip(match value.list("files_in_context") {
         Some(_) => "task_metadata",
         None => "ui_message",

@@ -4,14 +4,18 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{
-    messages::call_of_part,
-    runs::{self, Ids, without},
-};
 use crate::{
-    events::{Event, Run, ToolResult},
+    call::ToolResult,
+    events::Event,
+    failure::{flag, has_failed},
+    format::{Format, open},
+    ids::Ids,
     json::{BLANK, Members, Value, is_blank, trimmed},
-    results::{flag, has_failed, regex, text_of},
+    messages::{Conversation, call_of_part},
+    pattern::regex,
+    run::Run,
+    sessions::{self, Sessions},
+    text::{text_of, without},
 };
 
 /// How the shell of Copilot CLI says that a command has failed.
@@ -23,7 +27,10 @@ static EXIT: LazyLock<Regex> = LazyLock::new(|| {
 /// The tags of what Copilot CLI adds to the text of a person.
 const ADDED: [&str; 3] = ["current_datetime", "system_reminder", "reminder"];
 
-pub fn fits(record: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "copilot-cli", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
     const SUBJECTS: &str = "session user assistant tool system hook subagent skill permission";
     let subject = record.text("type").and_then(|kind| Some(kind.split_once('.')?.0));
     subject.is_some_and(|subject| SUBJECTS.split(' ').any(|known| known == subject))
@@ -40,7 +47,7 @@ pub struct Session {
     reasoning: String,
 }
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         (record.text("type")? == "session.start").then(|| record.object("data").name("sessionId"))
     }
@@ -138,7 +145,7 @@ fn read_user(data: Value, run: &mut Run) {
         }
         None => run.read_user(data.member("content")),
     }
-    run.read_each(data.member("attachments"), Run::skip_as_part);
+    run.read_each(data.member("attachments"), Conversation::skip_as_part);
 }
 
 fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
@@ -148,7 +155,7 @@ fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
         .or(result)
         .or_else(|| data.object("error").member("message"));
     let output = text_of(value, &mut run.skipped);
-    run.read_each(result.member("binaryResultsForLlm"), Run::skip_as_part);
+    run.read_each(result.member("binaryResultsForLlm"), Conversation::skip_as_part);
     let metrics = data.object("toolTelemetry").object("metrics");
     let has_failed = data.flag("success") == Some(false)
         || has_failed(metrics.get("exit_code")) == Some(true)

@@ -2,24 +2,30 @@
 
 use std::{collections::HashSet, mem};
 
-use super::{
-    messages::{call_of_part, parts},
-    runs::{self, Ids, hash},
-};
 use crate::{
-    events::{Call, Event, Events, Run, Skipped, ToolResult},
-    format::Runs,
+    call::{Call, ToolResult},
+    events::{Event, Events},
+    failure::flag,
+    format::{Format, Sink, open},
+    ids::{Ids, hash},
     json::{BLANK, Members, Value},
-    results::{Output, flag, is_text_type, text_of, text_of_part},
+    messages::{Conversation, call_of_part, parts},
+    run::Run,
+    sessions::{self, Sessions},
+    skipped::Skipped,
+    text::{Output, is_text_type, text_of, text_of_part},
 };
 
-pub fn fits(object: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "gemini-cli", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(object: Value) -> bool {
     object.name("sessionId").is_some()
         && object.name("projectHash").is_some()
         && !object.has("type")
 }
 
-pub fn is_change(record: Value) -> bool {
+fn is_change(record: Value) -> bool {
     record.has("$set") || record.has("$rewindTo")
 }
 
@@ -38,13 +44,17 @@ struct Message {
     is_of_user: bool,
 }
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         fits(record).then(|| record.name("sessionId"))
     }
 
     fn time(record: Value<'_>) -> Option<Value<'_>> {
         record.member("startTime").filter(|_| fits(record))
+    }
+
+    fn continues(&self, object: Value, is_next: bool, is_known: bool) -> bool {
+        !is_known && (is_change(object) || (is_next && object.text("type").is_some()))
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
@@ -69,7 +79,7 @@ impl runs::Session for Session {
         self.size
     }
 
-    fn end(self, mut run: Run, out: &mut Runs) {
+    fn end(self, mut run: Run, out: &mut Sink) {
         if self.is_subagent {
             return out.skip("subagent");
         }
@@ -92,7 +102,7 @@ impl runs::Session for Session {
 
 impl Session {
     /// Reads a message, and keeps its events until the session ends.
-    fn add(&mut self, message: Value, run: &mut Run) {
+    fn add(&mut self, message: Value, run: &mut Conversation) {
         let skipped = mem::take(&mut run.skipped);
         read(message, run);
         let read = Message {
@@ -119,7 +129,7 @@ impl Message {
     }
 }
 
-fn read(message: Value, run: &mut Run) {
+fn read(message: Value, run: &mut Conversation) {
     match message.text("type") {
         Some("user") => read_user(message.member("content"), None, run),
         Some("gemini") => read_answer(message, run),
@@ -137,7 +147,7 @@ const NOT_HUMAN: [(&str, &str); 4] = [
 ];
 
 /// Reads a user message: results, then texts. `flag`: whether the record says that the tools failed.
-pub(super) fn read_user(content: Option<Value>, flag: Option<bool>, run: &mut Run) {
+pub(super) fn read_user(content: Option<Value>, flag: Option<bool>, run: &mut Conversation) {
     let mut texts = Vec::new();
     for (kind, part) in parts(content) {
         if kind == RESPONSE {
@@ -163,7 +173,7 @@ pub(super) fn read_user(content: Option<Value>, flag: Option<bool>, run: &mut Ru
     run.say_human(&texts);
 }
 
-fn read_answer(message: Value, run: &mut Run) {
+fn read_answer(message: Value, run: &mut Conversation) {
     let content = message.member("content");
     // What a checkpoint has in the content stands beside it as well.
     let has_thoughts = parts(content).any(|(kind, _)| kind == "thought");
@@ -196,7 +206,7 @@ fn read_answer(message: Value, run: &mut Run) {
             .or_else(|| place(&|other| other.id.is_none() && other.name == call.name));
         let Some(place) = of_content else { return run.call_with_result(call, result) };
         run.skipped.add("repeated");
-        run.turns.results.extend(result.map(|result| call.answer(result)));
+        run.answer(&call, result);
         if let Some(said) = run.events[place].call().cloned() {
             run.events.replace(place, Event::Call(Call { id: call.id, ..said }));
         }
@@ -210,15 +220,16 @@ const RESPONSE: &str = "tool_call_response";
 /// Returns the text of the result of the call with this id: of the responses in it, and of its text parts.
 fn text_of_result(result: Value, id: Option<&str>, skipped: &mut Skipped) -> Output {
     let parts = parts(Some(result));
-    let is_answer = |(kind, part): (&str, Value)| {
-        kind == RESPONSE && id.is_some_and(|id| part.name("id") == Some(id))
-    };
+    let answers = |part: Value| id.is_some() && part.name("id") == id;
     // It may have the responses to all calls of the turn.
-    let has_answer = parts.clone().any(is_answer);
-    let (kept, others): (Vec<_>, Vec<_>) = parts
-        .partition(|(kind, part)| !has_answer || *kind != RESPONSE || is_answer((*kind, *part)));
-    skipped.add_many("repeated", others.len() as u64);
-    let outputs = kept.into_iter().filter_map(|(kind, part)| output(kind, part, skipped));
+    let has_answer = parts.clone().any(|(kind, part)| kind == RESPONSE && answers(part));
+    let outputs = parts.filter_map(|(kind, part)| {
+        if has_answer && kind == RESPONSE && !answers(part) {
+            skipped.add("repeated");
+            return None;
+        }
+        output(kind, part, skipped)
+    });
     let joined = outputs.reduce(|all, output| Output {
         text: all.text + "\n" + &output.text,
         failed: all.failed.or(output.failed),

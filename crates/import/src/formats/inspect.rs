@@ -2,23 +2,27 @@
 
 use std::{cell::Cell, collections::HashMap};
 
-use serde::{Serialize, Serializer, ser::Error as _};
-
-use super::messages;
 use crate::{
-    events::{Origin, Run, TOO_MUCH_TEXT},
-    format::Runs,
-    json::{self, Array, Document, Kind, Members, Unread, Value, object_of},
-    reader::MAX_BYTES,
+    format::{Format, Sink},
+    json::{
+        self, Array, Build, Builder, Document, Kind, MAX_TEXT, Members, Object, Unbuilt, Value,
+    },
+    limits::TOO_MUCH_TEXT,
+    messages,
+    provenance::Origin,
+    run::Run,
     time,
 };
 
-pub fn fits(value: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "inspect", domain: "general", fits, open: || Box::new(read) };
+
+fn fits(value: Value) -> bool {
     value.object("eval").is_some() && value.text("status").is_some()
 }
 
 /// Each sample is a run.
-pub fn read(value: Value, out: &mut Runs) {
+fn read(value: Value, out: &mut Sink) {
     if value.list("samples").is_none_or(Array::is_empty) {
         return out.skip("no_samples");
     }
@@ -52,17 +56,17 @@ fn run(sample: Value, content: Value, evaluation: Option<Value>, line: u64) -> R
 
 /// Returns the messages and the input of a sample with attachments in place of references to them; `None`
 /// without attachments. The error is that they are too large.
-fn attached(sample: Value) -> Option<Result<Document<'static>, Unread>> {
+fn attached(sample: Value) -> Option<Result<Document<'static>, Unbuilt>> {
     let attachments: HashMap<_, _> = sample.object("attachments")?.members().collect();
     if attachments.is_empty() {
         return None;
     }
-    let room = Cell::new(MAX_BYTES);
+    let room = Cell::new(MAX_TEXT);
     let member = |name| {
         Some((name, Attached { value: sample.get(name)?, attachments: &attachments, room: &room }))
     };
-    let members = ["messages", "input"].into_iter().filter_map(member);
-    Some(Document::parse(object_of(members)))
+    let members: Vec<_> = ["messages", "input"].into_iter().filter_map(member).collect();
+    Some(Document::build(Object(&members)))
 }
 
 /// A value with its attachments, of which many strings may refer to the same.
@@ -73,8 +77,8 @@ struct Attached<'a, 'd> {
     room: &'a Cell<usize>,
 }
 
-impl Serialize for Attached<'_, '_> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+impl Build for Attached<'_, '_> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
         let attached = |value| Attached { value, ..*self };
         match self.value.kind() {
             Kind::String(text) => {
@@ -82,14 +86,14 @@ impl Serialize for Attached<'_, '_> {
                 let attachment = id.and_then(|id| self.attachments.get(id)?.as_str());
                 let text = attachment.unwrap_or(text);
                 let room = self.room.get().checked_sub(text.len());
-                self.room.set(room.ok_or_else(|| S::Error::custom("too large"))?);
-                out.serialize_str(text)
+                self.room.set(room.ok_or(Unbuilt::TooLong)?);
+                text.build(out)
             }
-            Kind::Array(elements) => out.collect_seq(elements.map(attached)),
+            Kind::Array(elements) => out.array(elements.map(attached)),
             Kind::Object(object) => {
-                out.collect_map(object.members().map(|(name, value)| (name, attached(value))))
+                out.object(object.members().map(|(name, value)| (name, attached(value))))
             }
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) => self.value.serialize(out),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => self.value.build(out),
         }
     }
 }

@@ -2,45 +2,95 @@
 
 use std::collections::HashSet;
 
-use super::{
-    messages::{self, Messages, Side},
-    spans::{self, Span, SpanKind},
-};
 use crate::{
-    events::{Origin, Run, Skipped},
-    format::Runs,
-    json::{Members, Value},
+    format::{Format, FormatReader, Sink, open},
+    json::{Document, Members, Value},
+    messages::{self, Conversation, Messages, Side},
+    provenance::Origin,
+    run::Run,
+    sessions::{Interleaved, Session},
+    spans::{self, Span, SpanKind},
     time,
 };
 
-pub fn fits(value: Value) -> bool {
-    value.list("observations").is_some() && (value.object("trace").is_some() || value.has("id"))
+pub const FORMAT: Format =
+    Format { name: "langfuse", domain: "general", fits, open: open::<Interleaved<Trace>> };
+
+fn fits(value: Value) -> bool {
+    let is_trace = value.object("trace").is_some() || value.has("id");
+    (value.list("observations").is_some() && is_trace) || is_row(value)
 }
 
-pub fn read(value: Value, out: &mut Runs) {
-    let trace = value.object("trace").unwrap_or(value);
-    out.run(run(trace, value.get("observations"), out.line));
+/// Returns whether a value is an observation by itself, as in exports of observations.
+fn is_row(value: Value) -> bool {
+    const KINDS: &str =
+        "SPAN GENERATION EVENT AGENT TOOL CHAIN RETRIEVER EVALUATOR EMBEDDING GUARDRAIL";
+    value.first_name(&TRACE).is_some()
+        && KINDS.split(' ').any(|known| known == kind(value))
+        && START.iter().any(|name| value.has(name))
 }
 
-fn run(trace: Value, observations: Option<Value>, line: u64) -> Run {
-    let mut skipped = Skipped::default();
-    let observations: Vec<_> = skipped.objects(observations).collect();
+const TRACE: [&str; 2] = ["traceId", "trace_id"];
+const START: [&str; 2] = ["startTime", "start_time"];
+
+fn kind(observation: Value) -> String {
+    observation.text("type").unwrap_or_default().to_ascii_uppercase()
+}
+
+/// The observations of a trace, and their size in bytes.
+#[derive(Default)]
+pub struct Trace(Vec<Document<'static>>, usize);
+
+impl FormatReader for Interleaved<Trace> {
+    fn read(&mut self, value: Value, out: &mut Sink) {
+        if value.list("observations").is_some() {
+            let trace = value.object("trace").unwrap_or(value);
+            let mut begun = Run::at(out.line);
+            let observations = begun.skipped.objects(value.get("observations")).collect();
+            out.run(run(Some(trace), observations, begun));
+        } else if let Some(id) = value.first_name(&TRACE) {
+            let row = Document::of(value);
+            self.add_to(id, out, |trace, _| {
+                trace.1 += row.size();
+                trace.0.push(row);
+            });
+        }
+    }
+
+    fn finish(&mut self, out: &mut Sink) {
+        self.end_all(out);
+    }
+}
+
+impl Session for Trace {
+    fn size(&self) -> usize {
+        self.1
+    }
+
+    fn end(self, begun: Run, out: &mut Sink) {
+        out.run(run(None, self.0.iter().map(Document::root).collect(), begun));
+    }
+}
+
+fn run(trace: Option<Value>, observations: Vec<Value>, begun: Run) -> Run {
     let called = called_tools(&observations);
     let spans: Vec<_> = observations.iter().map(|&value| span(value, &called)).collect();
     let spans: Vec<_> = spans.iter().collect();
 
     let root = spans::first_root(&spans, &spans::forest(&spans)).map(|root| observations[root]);
     let asked = root.member("input").and_then(messages::human).map(|text| (text, Origin::Field));
-    let name = || trace.name("name").map(|name| (name.into(), Origin::Name));
-    let mut run = spans::run(&spans, trace.name("id").map(Into::into));
-    run.skipped.merge(skipped);
+    let key = trace.name("id").map(Into::into).or(begun.key);
+    let mut run = spans::run(&spans, key);
+    let name = trace.map(|trace| Some((trace.name("name")?.into(), Origin::Name)));
+    let time = trace.map(|trace| trace.first(&["timestamp", "createdAt"]).and_then(time::utc));
+    run.skipped.merge(begun.conversation.skipped);
     Run {
-        line,
+        line: begun.line,
         objective: trace.member("input").and_then(messages::human),
-        fallback: asked.or_else(name),
+        fallback: asked.or(name.unwrap_or(run.fallback)),
         label: trace.elements("scores").find_map(label),
         confidence: trace.elements("scores").find_map(confidence),
-        created_at: trace.first(&["timestamp", "createdAt"]).and_then(time::utc),
+        created_at: time.unwrap_or(run.created_at),
         ..run
     }
 }
@@ -64,7 +114,7 @@ fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
 
 fn called_tools(observations: &[Value]) -> HashSet<String> {
     let answers = observations.iter().filter_map(|value| messages(*value, Side::Output));
-    let events = answers.flat_map(|messages| Run::of(&messages).events);
+    let events = answers.flat_map(|messages| Conversation::of(&messages).events);
     events.filter_map(|event| Some(event.call()?.name.clone())).collect()
 }
 
@@ -72,15 +122,17 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
     let name = observation.text("name").unwrap_or_default();
     let mut span = Span {
         id: observation.name("id").map(Into::into),
-        parent: observation.name("parentObservationId").map(Into::into),
+        parent: observation
+            .first_name(&["parentObservationId", "parent_observation_id"])
+            .map(Into::into),
         name: name.into(),
-        start: observation.member("startTime").and_then(time::instant),
+        start: observation.first(&START).and_then(time::instant),
         status: (observation.text("level") == Some("ERROR")).then_some(false),
-        message: observation.text("statusMessage").map(Into::into),
+        message: observation.first_name(&["statusMessage", "status_message"]).map(Into::into),
         ..Span::default()
     };
-    let kind = observation.text("type").unwrap_or_default();
-    match kind {
+    let kind = kind(observation);
+    match &*kind {
         "GENERATION" | "AGENT" => {
             let sides = Side::BOTH.map(|side| messages(observation, side));
             let is_empty = |side| recorded(observation, side).is_none_or(spans::is_empty);

@@ -2,19 +2,21 @@
 
 use std::mem;
 
-use super::{
-    messages::{self, Messages, Side, Sides, messages_of},
-    runs::{OpenRuns, Session},
-    spans::{self, Span, SpanKind, Spans},
-};
 use crate::{
-    events::{Event, Run},
-    format::{ReadRuns, Runs},
-    json::{Array, Document, Members, Value, object_of},
+    events::Event,
+    format::{Format, FormatReader, Sink, open},
+    json::{Array, Document, Members, Object, Value},
+    messages::{self, Conversation, Messages, Side, Sides, messages_of},
+    run::Run,
+    sessions::{Interleaved, Session},
+    spans::{self, Span, SpanKind, Spans},
     time,
 };
 
-pub fn fits(object: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "langsmith", domain: "general", fits, open: open::<Interleaved<Trace>> };
+
+fn fits(object: Value) -> bool {
     let first = object.list("runs").and_then(Array::first);
     is_run(object) || first.is_some_and(is_run)
 }
@@ -25,8 +27,8 @@ fn is_run(value: Value) -> bool {
         && (value.list("child_runs").is_some() || value.name("trace_id").is_some())
 }
 
-impl ReadRuns for OpenRuns<Trace> {
-    fn read(&mut self, value: Value, out: &mut Runs) {
+impl FormatReader for Interleaved<Trace> {
+    fn read(&mut self, value: Value, out: &mut Sink) {
         let runs = value.list("runs").filter(|_| !is_run(value)).unwrap_or(value.alone());
         for run in runs {
             if is_run(run) {
@@ -37,14 +39,14 @@ impl ReadRuns for OpenRuns<Trace> {
         }
     }
 
-    fn finish(&mut self, out: &mut Runs) {
+    fn finish(&mut self, out: &mut Sink) {
         self.end_all(out);
     }
 }
 
-impl OpenRuns<Trace> {
+impl Interleaved<Trace> {
     /// Reads a run and all runs in it. `trace` and `parent` are the ids of its trace and of the run around it.
-    fn read_run(&mut self, run: Value, trace: Option<&str>, parent: Option<&str>, out: &mut Runs) {
+    fn read_run(&mut self, run: Value, trace: Option<&str>, parent: Option<&str>, out: &mut Sink) {
         let trace = trace.or_else(|| run.first_name(&["trace_id", "id"]));
         let parent = run.name("parent_run_id").or(parent);
         match trace {
@@ -65,14 +67,14 @@ impl Session for Trace {
         self.0.size
     }
 
-    fn end(self, run: Run, out: &mut Runs) {
+    fn end(self, run: Run, out: &mut Sink) {
         let mut spans = self.0.all;
         let all = Vec::from_iter(&spans);
         let root = spans::first_root(&all, &spans::forest(&all));
-        let label = root.and_then(|root| label(Document::written(&*spans[root].json).root()));
+        let label = root.and_then(|root| label(spans[root].recorded.root()));
         for (index, span) in spans.iter_mut().enumerate() {
-            let json = mem::take(&mut span.json);
-            interpret(span, Document::written(json).root(), Some(index) == root);
+            let recorded = mem::take(&mut span.recorded);
+            interpret(span, recorded.root(), Some(index) == root);
         }
         let run = spans::run(&Vec::from_iter(&spans), run.key);
         out.run(Run { label, ..run });
@@ -80,18 +82,19 @@ impl Session for Trace {
 }
 
 impl Trace {
-    fn push(&mut self, run: Value, parent: Option<&str>, out: &mut Runs) {
+    fn push(&mut self, run: Value, parent: Option<&str>, out: &mut Sink) {
         // A run of another kind is read only if it is the root.
         let is_read = matches!(run.text("run_type"), Some("llm" | "tool"))
             || parent.is_none_or(|parent| self.0.get(parent).is_none());
         let names = ["run_type", "inputs", "outputs", "error", "feedback_stats"];
         let members = names.iter().filter_map(|name| Some((*name, run.member(name)?)));
+        let members: Vec<_> = members.filter(|_| is_read).collect();
         let span = Span {
             id: run.name("id").map(Into::into),
             parent: parent.map(Into::into),
             name: run.text("name").unwrap_or_default().into(),
             start: run.member("start_time").and_then(time::instant),
-            json: object_of(members.filter(|_| is_read)),
+            recorded: Document::of(Object(&members)),
             ..Span::default()
         };
         self.0.push(span, out);
@@ -116,7 +119,10 @@ fn interpret(span: &mut Span, run: Value, is_root: bool) {
         span.set_sides(is_agent, &sides, |side| recorded(side).is_none_or(spans::is_empty));
         let is_human = |event: &Event| event.human().is_some();
         // The output of an agent may be the whole conversation.
-        if is_agent && sides[1].as_ref().is_some_and(|all| Run::of(all).events.iter().any(is_human))
+        if is_agent
+            && sides[1]
+                .as_ref()
+                .is_some_and(|all| Conversation::of(all).events.iter().any(is_human))
         {
             span.sides = [span.sides[1].take(), None];
         }

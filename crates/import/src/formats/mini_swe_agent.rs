@@ -4,33 +4,43 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::{messages, swe_agent};
 use crate::{
-    events::{Call, CallInput, Event, Run},
-    format::Runs,
+    call::{Call, CallInput},
+    events::Event,
+    failure::flag,
+    format::{Format, Sink},
     json::{self, Members, Value},
-    results::{flag, regex, text_of},
+    pattern::regex,
+    run::Run,
+    text::text_of,
 };
 
 static COMMAND: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?s)```(?:mswea_bash_command|bash)[ \t]*\n(.*?)\n?```"));
 
-pub fn fits(value: Value) -> bool {
-    value.text("trajectory_format").is_some_and(|format| format.starts_with("mini-swe-agent"))
+pub const FORMAT: Format =
+    Format { name: "mini-swe-agent", domain: "code", fits, open: || Box::new(read) };
+
+fn fits(value: Value) -> bool {
+    let format = value.text("trajectory_format");
+    format.is_some_and(|format| format.starts_with("mini-swe-agent")) || is_conversation(value)
 }
 
 /// Returns whether the first answer of a conversation has a command as only mini-swe-agent asks for it.
-pub fn is_conversation(value: Value) -> bool {
+fn is_conversation(value: Value) -> bool {
     let answer = messages(value).find(|message| message.text("role") == Some("assistant"));
-    answer.text("content").is_some_and(|text| text.contains("```mswea_bash_command\n"))
+    let text = answer.text("content");
+    text.is_some_and(|text| text.contains("```mswea_bash_command\n")) && messages::fits(value)
 }
 
 fn messages<'d>(value: Value<'d>) -> impl Iterator<Item = Value<'d>> + Clone {
     value.as_array().or_else(|| value.list("messages")).into_iter().flatten()
 }
 
-pub fn read(value: Value, out: &mut Runs) {
+fn read(value: Value, out: &mut Sink) {
     let mut run = Run::at(out.line);
-    run.read_exit_status(value, "Submitted");
+    run.status = swe_agent::status(value, "Submitted");
     let messages = messages(value);
     if messages.clone().any(has_tools) {
         for message in messages.filter(|message| message.text("role") != Some("exit")) {

@@ -1,15 +1,22 @@
 //! Sessions of opencode: exports of versions 1 and 2, and `opencode run --format json`.
 
-use super::runs;
 use crate::{
-    events::{Call, CallInput, Event, Run},
-    format::Runs,
+    call::{Call, CallInput},
+    events::Event,
+    format::{Format, Sink, open},
     json::{Array, Members, Value},
-    results::{has_failed, text_of},
+    failure::has_failed,
+    messages::Conversation,
+    run::Run,
+    sessions::{self, Sessions},
+    text::text_of,
     time,
 };
 
-pub fn fits(object: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "opencode", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(object: Value) -> bool {
     let is_record = |kind| kind == "error" || object.object("part").is_some();
     is_export(object)
         || (object.name("sessionID").is_some() && object.text("type").is_some_and(is_record))
@@ -33,8 +40,8 @@ fn is_export_of_2(object: Value) -> bool {
 #[derive(Default)]
 pub struct Session;
 
-impl runs::Session for Session {
-    fn read_whole(export: Value, out: &mut Runs) -> bool {
+impl sessions::Session for Session {
+    fn read_whole(export: Value, out: &mut Sink) -> bool {
         let Some(info) = export.object("info").filter(|_| is_export(export)) else { return false };
         if info.text("parentID").is_some() {
             out.skip("subagent");
@@ -45,8 +52,12 @@ impl runs::Session for Session {
             created_at: info.object("time").member("created").and_then(time::utc),
             ..Run::at(out.line)
         };
-        let read = if is_export_of_2(export) { read_message_of_2 } else { read_message };
-        run.read_each(export.member("messages"), read);
+        for message in run.skipped.objects(export.member("messages")) {
+            match is_export_of_2(export) {
+                true => read_message_of_2(message, &mut run),
+                false => read_message(&mut run, message),
+            }
+        }
         out.run(run);
         true
     }
@@ -54,6 +65,10 @@ impl runs::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
         let id = record.name("sessionID");
         (open != id).then_some(id)
+    }
+
+    fn continues(&self, _object: Value, _is_next: bool, _is_known: bool) -> bool {
+        false
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
@@ -67,7 +82,7 @@ impl runs::Session for Session {
     }
 }
 
-fn read_message(run: &mut Run, message: Value) {
+fn read_message(run: &mut Conversation, message: Value) {
     let info = message.get("info");
     let parts = message.member("parts");
     match info.text("role") {
@@ -88,7 +103,7 @@ fn read_message(run: &mut Run, message: Value) {
     }
 }
 
-fn read_message_of_2(run: &mut Run, message: Value) {
+fn read_message_of_2(message: Value, run: &mut Run) {
     match message.text("type").unwrap_or("?") {
         "user" => {
             run.events.extend(message.text("text").map(|text| Event::Human(text.into())));
@@ -109,13 +124,13 @@ fn read_message_of_2(run: &mut Run, message: Value) {
     }
 }
 
-fn read_answer(parts: Option<Value>, run: &mut Run) {
+fn read_answer(parts: Option<Value>, run: &mut Conversation) {
     run.end_turn();
     run.read_each(parts, read_part);
     run.end_step();
 }
 
-fn text<'d>(part: Value<'d>, run: &mut Run) -> Option<&'d str> {
+fn text<'d>(part: Value<'d>, run: &mut Conversation) -> Option<&'d str> {
     let text = part.text("text");
     if text.is_none() {
         run.skip_as_part(part);
@@ -126,7 +141,7 @@ fn text<'d>(part: Value<'d>, run: &mut Run) -> Option<&'d str> {
     text
 }
 
-fn read_part(run: &mut Run, part: Value) {
+fn read_part(run: &mut Conversation, part: Value) {
     match part.text("type") {
         Some("step-start") => {
             run.end_step();
@@ -143,7 +158,7 @@ fn read_part(run: &mut Run, part: Value) {
 }
 
 /// Reads a call, whose members have other names in opencode 2.
-fn read_tool(part: Value, run: &mut Run) {
+fn read_tool(part: Value, run: &mut Conversation) {
     let state = part.object("state");
     let status = state.text("status").unwrap_or_default();
     if matches!(status, "pending" | "streaming") {
@@ -168,5 +183,5 @@ fn read_tool(part: Value, run: &mut Run) {
     let result = (value.is_some() || is_error)
         .then(|| text_of(value, &mut run.skipped).into_result(has_failed));
     run.call_with_result(call, result);
-    run.read_each(state.member("attachments"), Run::skip_as_part);
+    run.read_each(state.member("attachments"), Conversation::skip_as_part);
 }

@@ -1,12 +1,16 @@
 //! Sessions of Pi and of OpenClaw.
 
-use super::runs;
 use crate::{
-    events::Run,
+    format::{Format, open},
     json::{Members, Value},
+    run::Run,
+    sessions::{self, Sessions},
 };
 
-pub fn fits(record: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "pi", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
     match record.text("type") {
         Some("session") => record.has("id"),
         Some("message") => record.object("message").is_some(),
@@ -17,22 +21,26 @@ pub fn fits(record: Value) -> bool {
 #[derive(Default)]
 pub struct Session;
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         (record.text("type")? == "session").then(|| record.name("id"))
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
-        let kind = record.text("type").unwrap_or_default();
-        let message = record.object("message");
-        let role = message.text("role");
-        match (kind, message, role) {
-            ("message", Some(message), Some("user" | "assistant" | "toolResult")) => {
-                run.read_message(message);
-            }
-            ("message", _, Some(role)) => run.skipped.add(format!("role:{role}")),
-            ("message", ..) => run.skipped.add("malformed"),
-            (kind, ..) => run.skipped.add(format!("record:{kind}")),
+        read(record, &["user", "assistant", "toolResult"], run);
+    }
+}
+
+/// Reads a record, which may be a message of one of these roles.
+pub fn read(record: Value, roles: &[&str], run: &mut Run) {
+    let kind = record.text("type").unwrap_or_default();
+    let message = record.object("message");
+    match (kind, message, message.text("role")) {
+        ("message", Some(message), Some(role)) if roles.contains(&role) => {
+            run.read_message(message);
         }
+        ("message", _, Some(role)) => run.skipped.add(format!("role:{role}")),
+        ("message", ..) => run.skipped.add("malformed"),
+        (kind, ..) => run.skipped.add(format!("record:{kind}")),
     }
 }

@@ -4,21 +4,27 @@ use std::fmt;
 
 use crate::{
     error::{Code, Error},
-    events::{MAX_VALUES, Origin, Skipped, TOO_MANY_VALUES},
-    format::Runs,
-    json::{Array, Members, Value},
-    trace::{IMPORTER, Imported, Provenance, Source},
+    format::{Format, Sink},
+    imported::Imported,
+    json::{Array, Document, Members, Value},
+    limits::{MAX_VALUES, NO_MEMORY, TOO_MANY_VALUES},
+    provenance::{IMPORTER, Origin, Provenance, Source},
+    skipped::Skipped,
+    trace::read_trace,
 };
 
-pub fn fits(object: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "reasoning-trace", domain: "general", fits, open: || Box::new(read) };
+
+fn fits(object: Value) -> bool {
     object.text("@type") == Some("ReasoningTrace")
         || (object.list("steps").is_some()
             && object.object("task").has("objective")
             && object.object("metadata").is_some())
 }
 
-pub fn read(value: Value, out: &mut Runs) {
-    if let Err(error) = value.to_trace(|_| Err(fmt::Error)) {
+fn read(value: Value, out: &mut Sink) {
+    if let Err(error) = read_trace(value, |_| Err(fmt::Error)) {
         let path = error.path().map(Into::into);
         let input = &out.report.name;
         let error = Error::new(Code::InvalidTrace, input, Some(out.line), &error.to_string());
@@ -30,6 +36,7 @@ pub fn read(value: Value, out: &mut Runs) {
     if value.count(MAX_VALUES + 1) > MAX_VALUES {
         return out.too_large(out.line, TOO_MANY_VALUES);
     }
+    let Ok(trace) = Document::build(value) else { return out.too_large(out.line, NO_MEMORY) };
     let has_time = value.member("metadata").text("created_at").is_some();
     let provenance = Provenance {
         importer: IMPORTER,
@@ -43,5 +50,5 @@ pub fn read(value: Value, out: &mut Runs) {
         domain_from: Origin::Own,
         skipped: Skipped::default(),
     };
-    out.done(Ok(Imported { trace: value.to_json().into(), provenance }));
+    out.done(Ok(Imported { trace, provenance }));
 }

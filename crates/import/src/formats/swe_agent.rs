@@ -5,10 +5,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::{
-    events::{Call, CallInput, Event, Run},
-    format::Runs,
+    call::{Call, CallInput},
+    events::Event,
+    format::{Format, Sink},
     json::{self, Members, Value},
-    results::{regex, text_of},
+    pattern::regex,
+    run::Run,
+    text::text_of,
 };
 
 /// Observations that report a failure in SWE-agent's own words.
@@ -16,15 +19,18 @@ static FAILED: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"^[ \t\r\n]*(?:Your proposed edit has introduced new syntax error|EXECUTION TIMED OUT)")
 });
 
-pub fn fits(value: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "swe-agent", domain: "code", fits, open: || Box::new(read) };
+
+fn fits(value: Value) -> bool {
     let Some(history) = value.list("history") else { return false };
     let first = history.iter().find_map(Value::as_object);
     value.list("trajectory").is_some() || first.has("agent")
 }
 
-pub fn read(value: Value, out: &mut Runs) {
+fn read(value: Value, out: &mut Sink) {
     let mut run = Run::at(out.line);
-    run.read_exit_status(value, "submitted");
+    run.status = status(value, "submitted");
     let entries = value.elements("history");
     let demonstrations = entries.clone().filter(|entry| is_demonstration(*entry)).count();
     run.skipped.add_many("demonstration", demonstrations as u64);
@@ -43,6 +49,12 @@ pub fn read(value: Value, out: &mut Runs) {
     }
     run.fail(0, |text| FAILED.is_match(text));
     out.run(run);
+}
+
+/// Returns `Some(false)` if the exit status that SWE-agent and its relatives log is another than that of success, `done`.
+pub fn status(value: Value, done: &str) -> Option<bool> {
+    let status = value.object("info").name("exit_status").filter(|status| *status != done);
+    status.map(|_| false)
 }
 
 fn is_demonstration(entry: Value) -> bool {

@@ -1,23 +1,38 @@
 //! Results of tau-bench and tau2-bench: conversations of an agent with a simulated customer.
 
 use crate::{
-    events::Run,
-    format::Runs,
+    format::{Format, Sink},
     json::{Members, Value},
+    run::Run,
     time,
 };
 
-pub fn fits(value: Value) -> bool {
-    value.list("traj").is_some() && value.has("reward") || value.list("simulations").is_some()
+pub const FORMAT: Format =
+    Format { name: "tau", domain: "customer_service", fits, open: || Box::new(read) };
+
+fn fits(value: Value) -> bool {
+    value.list("traj").is_some() && value.has("reward")
+        || value.list("simulations").is_some()
+        || is_simulation(value)
 }
 
-pub fn read(value: Value, out: &mut Runs) {
+/// Returns whether a value is a file of the folder `simulations` of tau2-bench.
+fn is_simulation(value: Value) -> bool {
+    let is_list = |name| value.list(name).is_some();
+    value.name("task_id").and(value.name("termination_reason")).is_some()
+        && (is_list("messages") || is_list("ticks"))
+}
+
+fn read(value: Value, out: &mut Sink) {
     if let Some(messages) = value.list("traj") {
         let mut run = Run { label: label(value.member("reward")), ..Run::at(out.line) };
         run.read_messages(messages);
         out.run(run);
     }
     let simulations = value.get("simulations").filter(|simulations| simulations.is_array());
+    if simulations.is_none() && is_simulation(value) {
+        out.run(simulated(value, out.line));
+    }
     for simulation in out.report.skipped.objects(simulations) {
         out.run(simulated(simulation, out.line));
     }

@@ -1,4 +1,4 @@
-//! A value of a document.
+//! A value of a tape.
 
 #![expect(missing_docs, reason = "the names say the rest")]
 
@@ -7,15 +7,19 @@ use std::{io, iter::Flatten, option};
 use serde::{Serialize, Serializer};
 use serde_json::{Number, ser::Formatter};
 
-use super::{document::Document, is_blank, json_of, written};
+use super::{
+    parse::decoded_at,
+    tape::{Tape, tag},
+    text::{is_blank, json_of, written},
+};
 
 /// The words of a member's name, followed by its value.
 const NAME_WORDS: u32 = 2;
 
-/// A value of a document.
+/// A value of a tape.
 #[derive(Clone, Copy)]
 pub struct Value<'d> {
-    document: &'d Document<'d>,
+    tape: &'d Tape<'d>,
     at: u32,
 }
 
@@ -31,12 +35,30 @@ pub enum Kind<'d> {
 }
 
 impl<'d> Value<'d> {
-    pub(super) fn new(document: &'d Document<'d>, at: u32) -> Self {
-        Self { document, at }
+    pub(super) fn new(tape: &'d Tape<'d>, at: u32) -> Self {
+        Self { tape, at }
     }
 
     pub fn kind(self) -> Kind<'d> {
-        self.document.kind(self.at)
+        let Self { tape, at } = self;
+        match tape.tag(at) {
+            tag::NULL => Kind::Null,
+            tag::FALSE => Kind::Bool(false),
+            tag::TRUE => Kind::Bool(true),
+            tag::TEXT | tag::UNESCAPED => Kind::String(tape.text_at(at).unwrap_or_default()),
+            tag::ARRAY => Kind::Array(Array::new(tape, at + 1, tape.after(at))),
+            tag::OBJECT => Kind::Object(self),
+            _ => tape.number_at(at).map_or(Kind::Null, Kind::Number),
+        }
+    }
+
+    /// Returns the words of a value that has no others in it.
+    pub(super) fn words(self) -> &'d [u32] {
+        self.tape
+            .index
+            .words
+            .get(self.at as usize..self.tape.after(self.at) as usize)
+            .unwrap_or_default()
     }
 
     pub fn is_null(self) -> bool {
@@ -52,11 +74,11 @@ impl<'d> Value<'d> {
     }
 
     pub fn is_object(self) -> bool {
-        self.document.is_object(self.at)
+        self.tape.tag(self.at) == tag::OBJECT
     }
 
     pub fn as_str(self) -> Option<&'d str> {
-        self.document.text_at(self.at)
+        self.tape.text_at(self.at)
     }
 
     pub fn as_bool(self) -> Option<bool> {
@@ -85,43 +107,43 @@ impl<'d> Value<'d> {
 
     /// Returns an array of this value alone.
     pub(crate) fn alone(self) -> Array<'d> {
-        Array::new(self.document, self.at, self.document.after(self.at))
+        Array::new(self.tape, self.at, self.tape.after(self.at))
     }
 
     /// Returns the members of an object in order, duplicates included; none of any other value.
     pub fn members(self) -> impl Iterator<Item = (&'d str, Self)> + Clone {
-        let Self { document, .. } = self;
+        let Self { tape, .. } = self;
         self.names().map(move |name| {
             let value = name + NAME_WORDS;
-            (document.text_at(name).unwrap_or_default(), Self::new(document, value))
+            (tape.text_at(name).unwrap_or_default(), Self::new(tape, value))
         })
     }
 
     /// Returns the places of the names of an object.
     fn names(self) -> impl Iterator<Item = u32> + Clone {
-        let Self { document, at } = self;
-        let end = document.after(at);
+        let Self { tape, at } = self;
+        let end = tape.after(at);
         let before_end = move |name: u32| (name < end).then_some(name);
-        let first = if self.is_object() { before_end(at + 2) } else { None };
-        std::iter::successors(first, move |name| before_end(document.after(name + NAME_WORDS)))
+        let first = if self.is_object() { before_end(at + 1) } else { None };
+        std::iter::successors(first, move |name| before_end(tape.after(name + NAME_WORDS)))
     }
 
     /// Returns the members of an object, sorted by UTF-16; the last one of equal names.
     fn sorted_members(self) -> impl Iterator<Item = (&'d str, Self)> {
-        let Self { document, .. } = self;
-        let text_at = |at: u32| document.text_at(at).unwrap_or_default();
+        let Self { tape, .. } = self;
+        let text_at = |at: u32| tape.text_at(at).unwrap_or_default();
         // Offsets take less memory than texts.
         let mut names: Vec<u32> = self.names().collect();
         names.reverse();
         names.sort_by(|a, b| text_at(*a).encode_utf16().cmp(text_at(*b).encode_utf16()));
         names.dedup_by(|a, b| text_at(*a) == text_at(*b));
-        names.into_iter().map(move |name| (text_at(name), Self::new(document, name + NAME_WORDS)))
+        names.into_iter().map(move |name| (text_at(name), Self::new(tape, name + NAME_WORDS)))
     }
 
     /// Returns the value of the JSON text in a string, and if that is a string again, of the text in that one.
     /// Returns any other value as it is.
     pub fn decoded(self) -> Self {
-        let inner = |value: Self| value.document.decoded_at(value.at);
+        let inner = |value: Self| Some(Self::new(decoded_at(value.tape, value.at)?, 0));
         inner(self).map_or(self, |once| inner(once).unwrap_or(once))
     }
 
@@ -146,12 +168,12 @@ impl<'d> Value<'d> {
     /// Returns the number of values and names of members in this value, itself included, up to a limit.
     pub fn count(self, limit: usize) -> usize {
         let mut at = self.at;
-        let end = self.document.after(at);
+        let end = self.tape.after(at);
         let mut count = 0;
         while at < end && count < limit {
-            at = match self.document.kind(at) {
-                Kind::Array(_) | Kind::Object(_) => at + 2,
-                _ => self.document.after(at),
+            at = match self.tape.tag(at) {
+                tag::ARRAY | tag::OBJECT => at + 1,
+                _ => self.tape.after(at),
             };
             count += 1;
         }
@@ -229,14 +251,14 @@ impl Formatter for EcmaScript {
 /// The elements of an array, in order. Each copy is an iterator of its own.
 #[derive(Clone, Copy)]
 pub struct Array<'d> {
-    document: &'d Document<'d>,
+    tape: &'d Tape<'d>,
     begin: u32,
     end: u32,
 }
 
 impl<'d> Array<'d> {
-    pub(super) fn new(document: &'d Document<'d>, begin: u32, end: u32) -> Self {
-        Self { document, begin, end }
+    pub(super) fn new(tape: &'d Tape<'d>, begin: u32, end: u32) -> Self {
+        Self { tape, begin, end }
     }
 
     pub fn iter(self) -> Self {
@@ -256,10 +278,10 @@ impl<'d> Iterator for Array<'d> {
     type Item = Value<'d>;
 
     fn next(&mut self) -> Option<Value<'d>> {
-        let Self { document, begin, end } = *self;
+        let Self { tape, begin, end } = *self;
         (begin < end).then(|| {
-            self.begin = document.after(begin);
-            Value::new(document, begin)
+            self.begin = tape.after(begin);
+            Value::new(tape, begin)
         })
     }
 }
@@ -321,9 +343,9 @@ pub trait Members<'d> {
 
 impl<'d> Members<'d> for Value<'d> {
     fn get(&self, name: &str) -> Option<Value<'d>> {
-        let Self { document, .. } = *self;
-        let found = self.names().filter(|at| document.has_text(*at, name)).last()?;
-        Some(Self::new(document, found + NAME_WORDS))
+        let Self { tape, .. } = *self;
+        let found = self.names().filter(|at| tape.has_text(*at, name)).last()?;
+        Some(Self::new(tape, found + NAME_WORDS))
     }
 }
 

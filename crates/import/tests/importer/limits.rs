@@ -7,7 +7,7 @@ use std::{fmt::Write, sync::mpsc, thread, time::Duration};
 use knowledgepulse_import::Code;
 use knowledgepulse_test_support::{
     importing::{self, Outcome, value_of},
-    is_long_run,
+    is_long_run, logs,
 };
 use serde_json::{Value, json};
 
@@ -428,5 +428,21 @@ fn line_without_end_is_too_large() {
         let line = 1 + u64::from(!begin.is_empty());
         assert_eq!(codes(&outcome), [(Code::TooLarge, Some(line))]);
         assert_eq!(outcome.traces().count(), usize::from(line == 2));
+    }
+}
+
+/// The fuzz target damages logs at random; this cuts each sample where a program or a disk could have.
+#[test]
+fn cut_logs_give_traces_or_errors() {
+    for file in logs().into_iter().flat_map(|logs| logs.files) {
+        let log = std::fs::read(&file).unwrap();
+        let cuts = if is_long_run() { 100 } else { 4 };
+        for cut in 1..cuts {
+            let begin = &log[..log.len() * cut / cuts];
+            let outcome = importing::check(begin, 1 + 977 * cut, &importing::options());
+            let rest = begin.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+            let is_cut = serde_json::from_slice::<Value>(rest).is_err_and(|error| error.is_eof());
+            assert!(!is_cut || rest.is_empty() || outcome.errors().next().is_some(), "{file:?}");
+        }
     }
 }

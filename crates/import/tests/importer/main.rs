@@ -5,7 +5,6 @@ mod formats;
 mod json;
 mod limits;
 mod messages;
-mod mutations;
 mod spans;
 mod trace;
 

@@ -1,10 +1,13 @@
 //! The output of `codex exec --json`, which lacks what the user wrote.
 
-use super::super::runs::Ids;
 use crate::{
-    events::{Call, CallInput, Event, Run, ToolResult},
+    call::{Call, CallInput, ToolResult},
+    events::Event,
+    failure::has_failed,
+    ids::Ids,
     json::{Members, Value},
-    results::{has_failed, text_of},
+    run::Run,
+    text::text_of,
 };
 
 pub(super) fn fits(record: Value) -> bool {
@@ -71,8 +74,8 @@ impl Items {
         };
         let call = Call::new(Some(&name), input, item.name("id"), run.next_turn());
         let has_result = is_complete && kind != "web_search";
-        let result = has_result.then(|| call.answer(result(item, kind, run)));
-        self.0.put(run, call.id.clone(), Event::Call(call));
+        let result = has_result.then(|| Event::Result(call.answer(result(item, kind, run))));
+        self.0.put(&mut run.events, call.id.clone(), Event::Call(call));
         run.events.extend(result);
         true
     }

@@ -7,15 +7,15 @@ use std::{collections::HashSet, sync::LazyLock};
 
 use regex::Regex;
 
-use super::{
-    messages::{content, is_message, is_readable},
-    runs,
-};
 use crate::{
-    events::{Event, Run},
-    format::Runs,
+    events::Event,
+    failure::has_failed,
+    format::{Format, Sink, open},
     json::{Document, Members, Value, trimmed},
-    results::{has_failed, regex},
+    messages::{content, is_message, is_readable},
+    pattern::regex,
+    run::Run,
+    sessions::{self, Sessions},
 };
 
 /// Results that report a failure in Codex's own words.
@@ -26,7 +26,10 @@ static FAILED: LazyLock<Regex> = LazyLock::new(|| {
     regex(&format!(r"^[ \t\r\n]*(?:{tools}|{refused}|execution error:|err: )"))
 });
 
-pub fn fits(record: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "codex", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
     let kinds = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
     (record.object("payload").is_some()
         && record.text("type").is_some_and(|kind| kinds.contains(&kind)))
@@ -67,7 +70,7 @@ pub struct Session {
     exec: exec::Items,
 }
 
-impl runs::Session for Session {
+impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
         if let Some(thread) = exec::thread(record) {
             return (open != Some(thread)).then_some(Some(thread));
@@ -77,8 +80,9 @@ impl runs::Session for Session {
         (!is_known).then_some(id)
     }
 
-    fn claims(&self, record: Value, _is_next: bool) -> bool {
-        self.is_bare && (record.text("record_type").is_some() || is_message(record))
+    fn continues(&self, record: Value, is_next: bool, is_known: bool) -> bool {
+        (self.is_bare && (record.text("record_type").is_some() || is_message(record)))
+            || (!is_known && is_next && record.text("type").is_some())
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
@@ -108,7 +112,7 @@ impl runs::Session for Session {
         }
     }
 
-    fn end(self, run: Run, out: &mut Runs) {
+    fn end(self, run: Run, out: &mut Sink) {
         if self.is_subagent {
             return out.skip("subagent");
         }

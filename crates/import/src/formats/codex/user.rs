@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::{
     json::{BLANK, trimmed},
-    results::regex,
+    pattern::regex,
 };
 
 /// The beginnings of texts that Codex wrote itself.

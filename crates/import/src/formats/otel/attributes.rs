@@ -3,16 +3,16 @@
 
 use std::{collections::BTreeMap, mem};
 
-use super::super::{
-    messages::{self, Messages, Side, messages_of, with_role},
+use crate::{
+    json::{Document, Made, Members, Value},
+    messages::{self, CONTENTS, Messages, Side, Sides, messages_of, with_role},
     spans::{Span, SpanKind, is_empty},
 };
-use crate::json::{Document, Made, Members, Value, json_of};
 
 /// Attributes that tell kinds of spans apart.
-const KINDS: [&str; 7] = [
+const KINDS: [&str; 8] = [
     OPERATION, OPENINFERENCE, "traceloop.span.kind", "ai.operationId", "ai.toolCall.name",
-    "error.type", "gen_ai.agent.name",
+    "error.type", "gen_ai.agent.name", "gen_ai.tool.status",
 ];
 const OPERATION: &str = "gen_ai.operation.name";
 const OPENINFERENCE: &str = "openinference.span.kind";
@@ -88,22 +88,20 @@ pub(super) fn is_kept(name: &str) -> bool {
             .any(|names| names.contains(&name))
 }
 
-/// Returns the messages of both sides, each as JSON, that an event of a span (without `body`) or a log record has;
+/// Returns the messages of both sides that an event of a span (without `body`) or a log record has;
 /// `None` if its name is unknown.
 pub(super) fn event_messages(
     name: Option<&str>,
     attributes: Value,
     body: Option<Value>,
-) -> Option<[Vec<String>; 2]> {
-    let recorded = |name, side| -> Vec<String> {
+) -> Option<[Vec<Document<'static>>; 2]> {
+    let recorded = |name, side| -> Vec<_> {
         let value = attributes.member(name).or_else(|| body?.member(name));
         let messages = value.and_then(|value| messages_of(value, side));
-        messages.iter().flat_map(Messages::iter).map(Value::to_json).collect()
+        messages.iter().flat_map(Messages::iter).map(Document::of).collect()
     };
-    let said = |role: &str, member: Option<&str>| -> Vec<String> {
-        let json = json_of(said(attributes, body, role, member));
-        let is_message = messages::is_message(Document::written(json.as_str()).root());
-        is_message.then_some(json).into_iter().collect()
+    let said = |role: &str, member: Option<&str>| -> Vec<_> {
+        said(attributes, body, role, member).map(Document::of).into_iter().collect()
     };
     Some(match name? {
         "gen_ai.client.inference.operation.details" => [
@@ -121,36 +119,43 @@ pub(super) fn event_messages(
     })
 }
 
-/// Returns the message in an event, which is its payload or a member of that.
+/// Returns the message in an event, which is its payload or a member of that; `None` if there is none.
 fn said<'d>(
     attributes: Value<'d>,
     body: Option<Value<'d>>,
     role: &'d str,
     member: Option<&str>,
-) -> Made<'d> {
-    let inside = |payload: Value<'d>| member.and_then(|name| payload.member(name));
-    let content = || attributes.member("gen_ai.event.content").map(Value::decoded);
-    let payload = body.or_else(|| content().filter(|content| content.is_object()));
+) -> Option<Made<'d>> {
+    let is_message = |value: Value| CONTENTS.iter().any(|name| value.has(name));
+    let inside = |payload: Value<'d>| Some(payload.member(member?)?.decoded());
+    let event = || attributes.member("gen_ai.event.content").map(Value::decoded);
+    let payload = body.or_else(|| event().filter(|content| content.is_object()));
     let message = match payload {
         Some(payload) => Some(inside(payload).unwrap_or(payload)),
-        None => inside(attributes).map(Value::decoded),
+        None => inside(attributes),
     };
     match message {
-        None => {
+        None if is_message(attributes) => {
             let decoded = |(name, value): (_, Value<'d>)| match name {
                 "tool_calls" => (name, value.decoded()),
+                // As Strands Agents records it.
+                "content" => (name, content(value, messages::is_typed)),
                 _ => (name, value),
             };
-            with_role(attributes.text("role").unwrap_or(role), attributes.members().map(decoded))
+            let role = attributes.text("role").unwrap_or(role);
+            Some(with_role(role, attributes.members().map(decoded)))
         }
-        Some(message) if !message.is_object() => with_role(role, [("content", message)]),
-        Some(message) => with_role(message.text("role").unwrap_or(role), message.members()),
+        Some(message) if !message.is_object() => Some(with_role(role, [("content", message)])),
+        Some(message) if is_message(message) => {
+            Some(with_role(message.text("role").unwrap_or(role), message.members()))
+        }
+        _ => None,
     }
 }
 
 /// Sets the kind of a span and what follows from its attributes. All events must be known.
 pub(super) fn interpret(span: &mut Span) {
-    let document = Document::written(mem::take(&mut span.json));
+    let document = mem::take(&mut span.recorded);
     let events = mem::take(&mut span.events);
     let attributes = document.root();
     let is = |name, value| attributes.text(name) == Some(value);
@@ -160,13 +165,13 @@ pub(super) fn interpret(span: &mut Span) {
         || is("ai.operationId", "ai.toolCall")
         || attributes.member("ai.toolCall.name").is_some();
     let is_agent = is(OPERATION, "invoke_agent") || is(OPENINFERENCE, "AGENT");
-    if attributes.member("error.type").is_some() {
+    if attributes.member("error.type").is_some() || is("gen_ai.tool.status", "error") {
         span.status = Some(false);
     }
+    let sides = Side::BOTH.map(|side| messages(attributes, &events[side as usize], side));
     if is_tool {
-        span.kind = tool(attributes, &span.name);
+        span.kind = tool(attributes, &sides, &span.name);
     } else {
-        let sides = Side::BOTH.map(|side| messages(attributes, &events[side as usize], side));
         span.set_sides(is_agent, &sides, |side| {
             let places = PLACES[side as usize].iter();
             places.filter_map(|place| json_at(attributes, place)).all(is_empty)
@@ -182,13 +187,14 @@ pub(super) fn interpret(span: &mut Span) {
 }
 
 /// Returns the messages of a side, at the first place that has some.
-fn messages<'d>(attributes: Value<'d>, events: &[String], side: Side) -> Option<Messages<'d>> {
+fn messages<'d>(attributes: Value<'d>, events: &[Document], side: Side) -> Option<Messages<'d>> {
     PLACES[side as usize].iter().find_map(|place| match place {
         Place::Json(_) => messages_of(json_at(attributes, place)?, side),
         Place::Flat(prefix, infix) => flat_messages(attributes, prefix, infix, side),
         Place::Answer => answer(attributes),
         Place::Events => {
-            Messages::written(events.concat()).or_else(|| events_in_attribute(attributes, side))
+            let messages = events.iter().flat_map(Document::roots);
+            Messages::made(messages).or_else(|| events_in_attribute(attributes, side))
         }
     })
 }
@@ -202,13 +208,30 @@ fn json_at<'d>(attributes: Value<'d>, place: &Place) -> Option<Value<'d>> {
     attributes.member(name).filter(|_| is_of_model)
 }
 
-fn tool(attributes: Value, name: &str) -> SpanKind {
+fn tool(attributes: Value, [input, output]: &Sides, name: &str) -> SpanKind {
     let name = attributes
         .first_name(&TOOL_NAME)
         .unwrap_or_else(|| name.strip_prefix("execute_tool ").unwrap_or(name));
-    let output = attributes.first(&TOOL_OUTPUT).filter(|output| output.as_str() != Some("null"));
-    let (id, input) = (attributes.first_name(&TOOL_ID), attributes.first(&TOOL_INPUT));
-    SpanKind::tool(name, id, input, output)
+    let said = || said_of_tool(output.as_ref()?, "assistant", "tool_call_response", "response");
+    let output = attributes.first(&TOOL_OUTPUT).or_else(said);
+    let output = output.filter(|output| output.as_str() != Some("null"));
+    let said = || said_of_tool(input.as_ref()?, "tool", "tool_call", "arguments");
+    let input = attributes.first(&TOOL_INPUT).or_else(said);
+    SpanKind::tool(name, attributes.first_name(&TOOL_ID), input, output)
+}
+
+/// Returns what the messages of a tool's span say in a part of this type, or as the content for this role.
+fn said_of_tool<'m>(
+    messages: &'m Messages,
+    role: &str,
+    kind: &str,
+    member: &str,
+) -> Option<Value<'m>> {
+    messages.iter().find_map(|message| {
+        let part = messages::parts(message.member("parts")).find(|part| part.0 == kind);
+        let content = || message.member("content").filter(|_| message.text("role") == Some(role));
+        part.and_then(|(_, part)| part.member(member)).or_else(content)
+    })
 }
 
 fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Messages<'d>> {
@@ -216,7 +239,8 @@ fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Messages
     let events = events.iter().filter(|event| event.is_object());
     let said = events.filter_map(|event| event_messages(event.text("event.name"), event, None));
     let messages = said.flat_map(|mut said| mem::take(&mut said[side as usize]));
-    Messages::written(messages.collect::<String>())
+    let messages: Vec<_> = messages.collect();
+    Messages::made(messages.iter().flat_map(Document::roots))
 }
 
 fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
@@ -281,7 +305,8 @@ fn unflattened<'d>(fields: Vec<(&'d str, Value<'d>)>, role: &'d str) -> Option<M
             }
             _ => continue,
         };
-        let value = if field == "content" { content(value) } else { value };
+        let is_part = |part: Value| part.text("type").is_some();
+        let value = if field == "content" { content(value, is_part) } else { value };
         object.insert(name, Made::Value(value));
     }
     let lists = [("content", parts), ("tool_calls", calls)];
@@ -292,10 +317,9 @@ fn unflattened<'d>(fields: Vec<(&'d str, Value<'d>)>, role: &'d str) -> Option<M
     says.then_some(Made::Object(message))
 }
 
-/// Returns the content of a flattened message: its parts, if it is their JSON.
-fn content(value: Value) -> Value {
-    let is_part = |part: Value| part.text("type").is_some();
+/// Returns the content of a message: its parts, if it is their JSON.
+fn content(value: Value, is_part: impl Fn(Value) -> bool) -> Value {
     let decoded = value.decoded();
     let parts = decoded.as_array().filter(|parts| !parts.is_empty());
-    if parts.is_some_and(|parts| parts.iter().all(is_part)) { decoded } else { value }
+    if parts.is_some_and(|mut parts| parts.all(is_part)) { decoded } else { value }
 }

@@ -1,17 +1,25 @@
 //! Finds the spans and log records in OTLP/JSON, Tempo, Jaeger and single spans.
 
-use serde::{Serialize, Serializer, ser::Error as _};
-
-use super::{
-    super::spans::Span,
-    Log,
-    attributes::{event_messages, is_kept},
-};
+use super::attributes::event_messages;
+use super::attributes::is_kept;
 use crate::{
-    events::MAX_VALUES,
-    json::{Document, Members, Value, written},
+    json::{Build, Builder, Document, Members, Object, Unbuilt, Value},
+    limits::MAX_VALUES,
+    spans::Span,
     time,
 };
+
+/// Attributes have more than [`MAX_VALUES`] values, or there is no memory for them.
+pub(super) struct TooLarge;
+
+impl From<Unbuilt> for TooLarge {
+    fn from(_: Unbuilt) -> Self {
+        Self
+    }
+}
+
+/// The id of the span of a log record, and its messages.
+pub(super) type Log = (String, [Vec<Document<'static>>; 2]);
 
 pub(super) fn is_span(value: Value) -> bool {
     value.text("name").is_some()
@@ -43,8 +51,7 @@ pub(super) fn records(value: Value<'_>) -> impl Iterator<Item = Record<'_>> {
 }
 
 /// Returns a span of OTLP or of Jaeger, or a single one, and the id of its trace; `None` if it has no trace id.
-/// Fails if attributes have more than [`MAX_VALUES`] values, or if there is no memory for them.
-pub(super) fn span(value: Value) -> serde_json::Result<Option<(String, Span)>> {
+pub(super) fn span(value: Value) -> Result<Option<(String, Span)>, TooLarge> {
     let Some(trace) = trace_id(value) else { return Ok(None) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
     let parent = value
@@ -67,26 +74,32 @@ pub(super) fn span(value: Value) -> serde_json::Result<Option<(String, Span)>> {
         start: value.first(&times).and_then(time::instant),
         status: if is_error { Some(false) } else { code.and_then(is_ok) },
         message: message.or(tags.text("otel.status_description")).map(Into::into),
-        json: attributes(value.get("attributes").or(Some(tags)), is_kept)?,
+        recorded: attributes(value.get("attributes").or(Some(tags)), is_kept)?,
         ..Span::default()
     };
     for event in value.elements("events").chain(value.elements("logs")) {
-        let attributes = all_attributes(event.get("attributes").or(event.get("fields")))?;
-        let attributes = attributes.root();
-        let name = event.text("name").or(attributes.text("event"));
-        let messages = event_messages(name, attributes, None);
+        let read = |attributes: Value| {
+            let name = event.text("name").or(attributes.text("event"));
+            event_messages(name, attributes, None)
+        };
+        let fields = event.get("attributes").or(event.get("fields"));
+        // Plain ones need no copy.
+        let messages = match fields.and_then(Value::as_object) {
+            Some(attributes) => read(attributes),
+            None => read(all_attributes(fields)?.root()),
+        };
         span.add_events(messages.unwrap_or_default());
     }
     Ok(Some((trace, span)))
 }
 
-/// Returns a log record and the id of its trace; `None` if it has no messages or no span. Fails as [`span`] does.
-pub(super) fn log(record: Value) -> serde_json::Result<Option<(String, Log)>> {
+/// Returns a log record and the id of its trace; `None` if it has no messages or no span.
+pub(super) fn log(record: Value) -> Result<Option<(String, Log)>, TooLarge> {
     let attributes = all_attributes(record.get("attributes"))?;
     let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
-    let plain = |body| written(|out| serde_json::to_writer(out, &Attribute::Wrapped(body)));
-    let body = record.member("body").map(plain).transpose()?.map(Document::written);
+    let plain = |body| Document::build(Attribute::Wrapped(body));
+    let body = record.member("body").map(plain).transpose()?;
     let sides = event_messages(name, attributes, body.as_ref().map(Document::root));
     let span = id(record, &["spanId", "span_id"]).map(Into::into);
     Ok(trace_id(record).zip(span.zip(sides)))
@@ -112,18 +125,22 @@ fn is_ok(code: Value) -> Option<bool> {
 }
 
 /// Returns attributes as plain JSON: those of an object, or of an array of keys and values.
-fn attributes(value: Option<Value>, is_kept: impl Fn(&str) -> bool) -> serde_json::Result<String> {
+fn attributes(
+    value: Option<Value>,
+    is_kept: impl Fn(&str) -> bool,
+) -> Result<Document<'static>, TooLarge> {
     let kept = members(value).filter(|(name, _)| is_kept(name));
     let values = kept.clone().map(|(_, Attribute::Plain(value) | Attribute::Wrapped(value))| value);
     let mut counts = values.map(|value| value.count(MAX_VALUES + 1));
     if counts.try_fold(MAX_VALUES, usize::checked_sub).is_none() {
-        return Err(serde_json::Error::custom("too many values"));
+        return Err(TooLarge);
     }
-    written(|out| serde_json::Serializer::new(out).collect_map(kept))
+    let kept: Vec<_> = kept.collect();
+    Ok(Document::build(Object(&kept))?)
 }
 
-fn all_attributes(value: Option<Value>) -> serde_json::Result<Document<'static>> {
-    attributes(value, |_| true).map(Document::written)
+fn all_attributes(value: Option<Value>) -> Result<Document<'static>, TooLarge> {
+    attributes(value, |_| true)
 }
 
 #[derive(Clone, Copy)]
@@ -143,23 +160,23 @@ fn members<'d>(value: Option<Value<'d>>) -> impl Iterator<Item = (&'d str, Attri
     plain.chain(pairs.filter_map(wrapped))
 }
 
-/// As JSON without the wrapper.
-impl Serialize for Attribute<'_> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+/// Without the wrapper.
+impl Build for Attribute<'_> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
         let value = match self {
             Self::Wrapped(value) if value.is_object() => value,
-            Self::Plain(value) | Self::Wrapped(value) => return value.serialize(out),
+            Self::Plain(value) | Self::Wrapped(value) => return value.build(out),
         };
-        let Some((kind, inner)) = value.members().next() else { return out.serialize_unit() };
+        let Some((kind, inner)) = value.members().next() else { return None::<bool>.build(out) };
         match kind {
             "intValue" => match inner.as_str().and_then(|digits| digits.parse::<i64>().ok()) {
-                Some(number) => out.serialize_i64(number),
-                None => inner.serialize(out),
+                Some(number) => number.build(out),
+                None => inner.build(out),
             },
-            "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => inner.serialize(out),
-            "arrayValue" => out.collect_seq(inner.elements("values").map(Attribute::Wrapped)),
-            "kvlistValue" => out.collect_map(members(inner.get("values"))),
-            _ => value.serialize(out),
+            "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => inner.build(out),
+            "arrayValue" => out.array(inner.elements("values").map(Attribute::Wrapped)),
+            "kvlistValue" => out.object(members(inner.get("values"))),
+            _ => value.build(out),
         }
     }
 }

@@ -5,18 +5,21 @@ mod envelope;
 
 use std::collections::BTreeMap;
 
-use self::envelope::Record;
-use super::{
-    runs::{OpenRuns, Session},
+use self::envelope::{Log, Record};
+
+use crate::{
+    format::{Format, FormatReader, Sink, open},
+    json::{Array, Document, Members, Value},
+    limits::TOO_MANY_VALUES,
+    run::Run,
+    sessions::{Interleaved, Session},
     spans::{self, Span, SpanKind, Spans},
 };
-use crate::{
-    events::{Run, TOO_MANY_VALUES},
-    format::{ReadRuns, Runs},
-    json::{Array, Members, Value},
-};
 
-pub fn fits(value: Value) -> bool {
+pub const FORMAT: Format =
+    Format { name: "otel", domain: "general", fits, open: open::<Interleaved<Trace>> };
+
+fn fits(value: Value) -> bool {
     let is_list = |name| value.list(name).is_some();
     let first = value.list("data").and_then(Array::first);
     ["resourceSpans", "resourceLogs", "batches"].into_iter().any(is_list)
@@ -31,11 +34,8 @@ pub struct Trace {
     logs: Vec<Log>,
 }
 
-/// The id of the span of a log record, and its messages.
-type Log = (String, [Vec<String>; 2]);
-
-impl ReadRuns for OpenRuns<Trace> {
-    fn read(&mut self, value: Value, out: &mut Runs) {
+impl FormatReader for Interleaved<Trace> {
+    fn read(&mut self, value: Value, out: &mut Sink) {
         for record in envelope::records(value) {
             match record {
                 Record::Span(span) => match envelope::span(span) {
@@ -47,8 +47,8 @@ impl ReadRuns for OpenRuns<Trace> {
                 },
                 Record::Log(record) => match envelope::log(record) {
                     Ok(Some((id, (span, messages)))) => self.add_to(&id, out, |trace, _| {
-                        let texts = messages.iter().flatten().chain([&span]);
-                        trace.spans.size += texts.map(String::len).sum::<usize>();
+                        let size = messages.iter().flatten().map(Document::size).sum::<usize>();
+                        trace.spans.size += span.len() + size;
                         trace.logs.push((span, messages));
                     }),
                     Ok(None) => out.skip("other_log"),
@@ -58,7 +58,7 @@ impl ReadRuns for OpenRuns<Trace> {
         }
     }
 
-    fn finish(&mut self, out: &mut Runs) {
+    fn finish(&mut self, out: &mut Sink) {
         self.end_all(out);
     }
 }
@@ -69,7 +69,7 @@ impl Session for Trace {
     }
 
     /// Adds its runs: one for each agent that is below no other, and one for all other spans.
-    fn end(mut self, trace: Run, out: &mut Runs) {
+    fn end(mut self, trace: Run, out: &mut Sink) {
         let trace = trace.key.unwrap_or_default();
         for (id, messages) in self.logs {
             match self.spans.get(&id) {

@@ -1,27 +1,24 @@
-//! Chat messages of every dialect: OpenAI, Anthropic, Gemini, the Responses API, the AI SDK, LangChain.
+//! Conversations of chat messages.
 
-mod conversation;
-mod items;
-mod message;
-mod tool_part;
-
-pub use self::{
-    conversation::{call_of_part, content, is_result_type, parts, result_of_part},
-    message::{
-        Messages, Side, Sides, content_of, human, is_message, is_readable, messages_of, unwrapped,
-        with_role,
-    },
-};
-use super::runs::{Session, Sessions};
+use crate::messages::{Messages, Side, content_of, is_message, messages_of};
 use crate::{
-    events::Run,
-    format::{ReadRuns, Runs},
+    format::{Format, FormatReader, Sink, open},
     json::{Array, Members, Value},
+    run::Run,
+    sessions::{Session, Sessions},
     time,
 };
 
-pub fn fits(object: Value) -> bool {
-    is_whole(object) || is_message(object)
+pub const FORMAT: Format =
+    Format { name: "messages", domain: "general", fits, open: open::<Conversations> };
+
+pub fn fits(value: Value) -> bool {
+    match value.as_array() {
+        Some(elements) => {
+            elements.iter().find(|element| element.is_object()).is_some_and(is_message)
+        }
+        None => is_whole(value) || is_message(value),
+    }
 }
 
 /// Returns whether an object is a conversation, not a single message.
@@ -40,10 +37,10 @@ const MAX_OPEN_BYTES: usize = 64 << 20;
 /// Reads values that are conversations, as in logs of requests, where each has all messages so far; and values that are
 /// the messages of one conversation.
 #[derive(Default)]
-pub struct Reader {
+pub struct Conversations {
     /// The conversations that may go on, in the order in which they began.
     open: Vec<Open>,
-    messages: Sessions<Conversation>,
+    messages: Sessions<Lines>,
     /// How many conversations began before the first of these messages.
     before: Option<u64>,
     begun: u64,
@@ -57,8 +54,8 @@ struct Open {
     used: u64,
 }
 
-impl ReadRuns for Reader {
-    fn read(&mut self, value: Value, out: &mut Runs) {
+impl FormatReader for Conversations {
+    fn read(&mut self, value: Value, out: &mut Sink) {
         if value.as_object().is_none_or(is_whole) {
             self.add(run(value, out.line), out);
         } else {
@@ -67,11 +64,11 @@ impl ReadRuns for Reader {
         }
     }
 
-    fn hand_over(&mut self, out: &mut Runs) {
+    fn hand_over(&mut self, out: &mut Sink) {
         self.open.drain(..).for_each(|open| out.run(open.run));
     }
 
-    fn finish(&mut self, out: &mut Runs) {
+    fn finish(&mut self, out: &mut Sink) {
         let before = self.before.unwrap_or(u64::MAX);
         let after = self.open.split_off(self.open.partition_point(|open| open.number <= before));
         self.hand_over(out);
@@ -80,9 +77,9 @@ impl ReadRuns for Reader {
     }
 }
 
-impl Reader {
+impl Conversations {
     /// Adds a conversation, in place of the one that it continues.
-    fn add(&mut self, run: Run, out: &mut Runs) {
+    fn add(&mut self, run: Run, out: &mut Sink) {
         // The traces of a stream wait for nothing.
         if out.is_stream {
             return out.run(run);
@@ -112,9 +109,9 @@ impl Reader {
 
 /// A conversation of which each value is a message.
 #[derive(Default)]
-pub struct Conversation;
+pub struct Lines;
 
-impl Session for Conversation {
+impl Session for Lines {
     fn time(message: Value<'_>) -> Option<Value<'_>> {
         message.first(&["timestamp", "createdAt"])
     }

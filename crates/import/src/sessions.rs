@@ -1,24 +1,20 @@
 //! Runs whose records are spread over an input.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    mem,
-};
-
-use sha2::{Digest, Sha256};
+use std::{collections::BTreeMap, mem};
 
 use crate::{
-    events::{Event, Run, Skipped, TOO_MUCH_TEXT, first_bits},
-    format::{ReadRuns, Runs},
-    json::{Members, Value},
-    reader::MAX_BYTES,
+    format::{FormatReader, Sink},
+    ids::Ids,
+    json::{MAX_TEXT, Members, Value},
+    limits::TOO_MUCH_TEXT,
+    run::Run,
     time,
 };
 
 /// The state of a run while its records are read.
 pub trait Session: Default + Send {
     /// Reads a value that is a run by itself. Returns whether it is one.
-    fn read_whole(_value: Value, _out: &mut Runs) -> bool {
+    fn read_whole(_value: Value, _out: &mut Sink) -> bool {
         false
     }
 
@@ -27,15 +23,15 @@ pub trait Session: Default + Send {
         None
     }
 
-    /// Returns whether a record belongs to this session, whatever its format is by itself. `_is_next`: whether it
-    /// follows another record of this format.
-    fn claims(&self, _record: Value, _is_next: bool) -> bool {
-        false
-    }
-
     /// Returns the time of a record. The first one is that of the session.
     fn time(record: Value<'_>) -> Option<Value<'_>> {
         record.member("timestamp")
+    }
+
+    /// Returns whether an object belongs to this session; see [`FormatReader::continues`]. By default these are
+    /// records with a type that come next and fit no format.
+    fn continues(&self, object: Value, is_next: bool, is_known: bool) -> bool {
+        !is_known && is_next && object.text("type").is_some()
     }
 
     /// Reads a record of a [`Sessions`].
@@ -46,7 +42,7 @@ pub trait Session: Default + Send {
         0
     }
 
-    fn end(self, run: Run, out: &mut Runs) {
+    fn end(self, run: Run, out: &mut Sink) {
         out.run(run);
     }
 }
@@ -54,7 +50,7 @@ pub trait Session: Default + Send {
 /// Reads a log in which one session follows another.
 #[derive(Default)]
 pub struct Sessions<S> {
-    runs: OpenRuns<S>,
+    runs: Interleaved<S>,
     /// The number and the key of the session that goes on.
     open: Option<(u32, Option<String>)>,
 }
@@ -67,13 +63,9 @@ impl<S: Session> Sessions<S> {
     }
 }
 
-impl<S: Session> ReadRuns for Sessions<S> {
-    fn claims(&self, record: Value, is_next: bool) -> bool {
-        self.session().is_some_and(|session| session.claims(record, is_next))
-    }
-
+impl<S: Session> FormatReader for Sessions<S> {
     /// Reads a record into its session. A record before the first session begins one.
-    fn read(&mut self, record: Value, out: &mut Runs) {
+    fn read(&mut self, record: Value, out: &mut Sink) {
         if S::read_whole(record, out) {
             return;
         }
@@ -83,7 +75,8 @@ impl<S: Session> ReadRuns for Sessions<S> {
             Some(session) => session.begins(record, open_key),
             // The rest of a session that is too large is skipped, so that it does not become another one.
             None => {
-                S::default().begins(record, None).filter(|key| open.is_none() || *key != open_key)
+                let key = S::default().begins(record, None);
+                key.filter(|key| open.is_none() || *key != open_key)
             }
         };
         let number = match (begun, open) {
@@ -106,7 +99,14 @@ impl<S: Session> ReadRuns for Sessions<S> {
         }
     }
 
-    fn finish(&mut self, out: &mut Runs) {
+    fn continues(&self, object: Value, is_next: bool, is_known: bool) -> bool {
+        match self.session() {
+            Some(session) => session.continues(object, is_next, is_known),
+            None => S::default().continues(object, is_next, is_known),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Sink) {
         self.runs.end_all(out);
     }
 }
@@ -116,7 +116,7 @@ const MAX_OPEN: usize = 64;
 
 /// Runs whose records are interleaved in one input, by their numbers.
 #[derive(Default)]
-pub struct OpenRuns<T> {
+pub struct Interleaved<T> {
     runs: BTreeMap<u32, OpenRun<T>>,
     /// The numbers of runs by the ids in their records.
     pub ids: Ids,
@@ -130,9 +130,9 @@ struct OpenRun<T> {
     used: u64,
 }
 
-impl<T: Session> OpenRuns<T> {
+impl<T: Session> Interleaved<T> {
     /// Begins a run for a record, and returns its number. If too many are open, the least recently used one ends.
-    pub fn begin(&mut self, key: Option<&str>, out: &mut Runs) -> u32 {
+    pub fn begin(&mut self, key: Option<&str>, out: &mut Sink) -> u32 {
         let oldest = self.runs.iter().min_by_key(|(_, open)| open.used).map(|(number, _)| *number);
         if let Some(oldest) = oldest.filter(|_| self.runs.len() == MAX_OPEN)
             && let Some(open) = self.runs.remove(&oldest)
@@ -149,21 +149,21 @@ impl<T: Session> OpenRuns<T> {
     pub fn add(
         &mut self,
         number: u32,
-        out: &mut Runs,
-        add: impl FnOnce(&mut T, &mut Run, &mut Runs),
+        out: &mut Sink,
+        add: impl FnOnce(&mut T, &mut Run, &mut Sink),
     ) {
         let Some(open) = self.runs.get_mut(&number) else { return out.skip("late") };
         self.clock += 1;
         open.used = self.clock;
         add(&mut open.session, &mut open.run, out);
-        if open.run.size() + open.session.size() > MAX_BYTES {
+        if open.run.size() + open.session.size() > MAX_TEXT {
             out.too_large(open.run.line, TOO_MUCH_TEXT);
             self.runs.remove(&number);
         }
     }
 
     /// Like [`Self::add`], for the run with this id, which the record may begin.
-    pub fn add_to(&mut self, id: &str, out: &mut Runs, add: impl FnOnce(&mut T, &mut Runs)) {
+    pub fn add_to(&mut self, id: &str, out: &mut Sink, add: impl FnOnce(&mut T, &mut Sink)) {
         let number = self.ids.get(id).unwrap_or_else(|| {
             let number = self.begin(Some(id), out);
             self.ids.insert(id, number);
@@ -173,87 +173,7 @@ impl<T: Session> OpenRuns<T> {
     }
 
     /// Ends all runs, in the order in which they began.
-    pub fn end_all(&mut self, out: &mut Runs) {
+    pub fn end_all(&mut self, out: &mut Sink) {
         mem::take(&mut self.runs).into_values().for_each(|open| open.session.end(open.run, out));
     }
-}
-
-/// Numbers by ids, of which a log may have millions: only hashes of 64 bits are kept. Two of a million ids have
-/// the same with a probability of 1 in 37 million.
-#[derive(Default)]
-pub struct Ids(HashMap<u64, u32>);
-
-impl Ids {
-    /// Adds a call or a result to a run, or puts it in place of the earlier one with its id, whose place is kept here.
-    /// Returns whether there was one.
-    pub fn put(&mut self, run: &mut Run, id: Option<String>, mut event: Event) -> bool {
-        let place = self.get_or_insert(id.as_deref(), || run.events.len() as u32);
-        let Some(earlier) = run.events.get(place as usize) else {
-            run.events.push(event);
-            return false;
-        };
-        if let (Event::Call(earlier), Event::Call(call)) = (earlier, &mut event) {
-            call.turn = earlier.turn;
-        }
-        run.events.replace(place as usize, event);
-        true
-    }
-
-    pub fn get(&self, id: &str) -> Option<u32> {
-        self.0.get(&hash(id)).copied()
-    }
-
-    pub fn insert(&mut self, id: &str, number: u32) -> Option<u32> {
-        self.0.insert(hash(id), number)
-    }
-
-    /// Returns the number of an id, which is `new` for a new one. Without an id, returns `new`.
-    pub fn get_or_insert(&mut self, id: Option<&str>, new: impl FnOnce() -> u32) -> u32 {
-        match id {
-            Some(id) => *self.0.entry(hash(id)).or_insert_with(new),
-            None => new(),
-        }
-    }
-}
-
-impl Run {
-    /// Changes the events from a place on, or removes them.
-    pub fn amend(&mut self, begin: usize, mut keep: impl FnMut(&mut Event, &mut Skipped) -> bool) {
-        let mut events = self.events.split_off(begin);
-        events.retain_mut(|event| keep(event, &mut self.skipped));
-        self.events.extend(events);
-    }
-
-    /// Marks the results from a place on whose texts say that the tool failed.
-    pub fn fail(&mut self, begin: usize, has_failed: impl Fn(&str) -> bool) {
-        self.amend(begin, |event, _| {
-            if let Event::Result(result) = event {
-                result.failed |= has_failed(&result.text);
-            }
-            true
-        });
-    }
-}
-
-/// Removes elements with these tags from a text, and counts each.
-pub fn without(tags: &[&str], text: String, reason: &str, skipped: &mut Skipped) -> String {
-    let place = |rest: &str| {
-        let places = tags.iter().filter_map(|tag| {
-            let begin = rest.find(&format!("<{tag}>"))?;
-            let end = format!("</{tag}>");
-            Some((begin, begin + rest[begin..].find(&end)? + end.len()))
-        });
-        places.min()
-    };
-    let (mut kept, mut rest) = (String::new(), text.as_str());
-    while let Some((begin, end)) = place(rest) {
-        kept.push_str(&rest[..begin]);
-        rest = &rest[end..];
-        skipped.add(reason);
-    }
-    if rest.len() == text.len() { text } else { kept + rest }
-}
-
-pub fn hash(id: &str) -> u64 {
-    first_bits(Sha256::new_with_prefix(id))
 }

@@ -1,88 +1,88 @@
-//! Reads messages of every dialect into the events of a run.
+//! Reads messages of every dialect into the events of a conversation.
 
-use std::{collections::HashSet, mem};
+use std::{
+    borrow::Borrow,
+    collections::{HashMap, HashSet},
+    mem,
+};
 
 use super::{
-    items::ITEMS,
-    message::{Messages, Sides, is_call, is_function_call, unwrapped},
+    items::{self, ITEMS},
+    message::{Messages, Side, Sides, messages_of, unwrapped},
+    parts::{
+        CALLS, OUTPUTS, RESPONSE, call_of_part, calls, calls_in_text, content, is_function_call,
+        is_reasoning_type, is_result_type, parts, result_of_part, typed,
+    },
     tool_part::ToolPart,
 };
 use crate::{
-    events::{Call, CallInput, Event, Run, Skipped, ToolResult, Turn},
-    json::{self, Array, Document, Members, Value},
-    results::{Output, flag, is_denial, is_text_type, text_of, text_of_part, text_of_parts},
+    call::{Call, ToolResult, Turn, hash_of},
+    events::{Event, Events},
+    failure::{flag, is_denial},
+    json::{self, Array, Members, Value},
+    skipped::Skipped,
+    text::{is_text_type, text_of, text_of_part},
 };
 
-const CALLS: [&str; 10] = [
-    "tool_use", "server_tool_use", "mcp_tool_use", "tool-call", "tool_call", "toolCall",
-    "function_call", "custom_tool_call", "mcp_call", "function",
-];
-
-const RESULTS: [&str; 10] = [
-    "tool_result", "tool-result", "tool-error", "tool_call_response", "toolResult",
-    "function_call_output", "custom_tool_call_output", "web_search_tool_result", "mcp_tool_result",
-    "code_execution_tool_result",
-];
-
-/// The type of a part with which a person answers whether a call may run.
-const RESPONSE: &str = "tool-approval-response";
-
-/// The members in which a result has its output.
-const OUTPUTS: [&str; 5] = ["content", "output", "response", "result", "error"];
-
-fn is_reasoning_type(kind: &str) -> bool {
-    ["thinking", "reasoning", "thought"].contains(&kind)
+/// The conversation of an agent while its messages are read.
+#[derive(Debug, Default)]
+pub struct Conversation {
+    pub events: Events,
+    pub skipped: Skipped,
+    /// The next turn.
+    pub next: Turn,
+    /// The turn that continues with the next item of the assistant.
+    open: Option<Turn>,
+    /// Whether all messages belong to the open turn.
+    is_answer: bool,
+    /// Results that follow after the last part of their step.
+    results: Events,
+    tools: HashSet<String>,
+    /// The ids of the calls that people were asked to approve, by the ids of the requests.
+    requests: HashMap<String, String>,
+    /// The ids of the calls that were refused.
+    denied: HashSet<String>,
+    /// Hashes of the parts with a time, because Mastra repeats some.
+    parts: HashSet<u64>,
+    /// The size of these texts and hashes in bytes.
+    size: usize,
 }
 
-pub fn is_result_type(kind: &str) -> bool {
-    RESULTS.contains(&kind)
-}
-
-pub fn call_of_part(part: Value, turn: Turn) -> Call {
-    let function = part.member("function");
-    let name = part
-        .first_name(&["name", "toolName", "function_name"])
-        .or_else(|| function.name("name"))
-        .or_else(|| function?.as_str());
-    let id = part.first_name(&["call_id", "callId", "toolCallId", "tool_call_id", "id"]);
-    let names = ["input", "args", "arguments"];
-    let input = if names.iter().any(|name| part.has(name)) {
-        part.first(&names)
-    } else {
-        function.get("arguments")
-    };
-    Call::new(name, CallInput::recorded(input), id, turn)
-}
-
-pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolResult {
-    let value = part.first(&OUTPUTS);
-    let is_one_part = ["function_call_result", "computer_call_result"].contains(&kind);
-    let output = match value.filter(|value| is_one_part && value.text("type").is_some()) {
-        Some(part) => Output { text: text_of_parts([part], skipped), failed: flag(part) },
-        None => text_of(value, skipped),
-    };
-    let has_status = ["shell_call_output", "apply_patch_call_output"].contains(&kind);
-    let has_failed = kind == "tool-error" || (has_status && part.text("status") == Some("failed"));
-    let flag = flag(part).or(has_failed.then_some(true)).or(output.failed);
-    // Anthropic's results are judged by their flag alone.
-    let result = output.into_result(flag.or((kind == "tool_result").then_some(false)));
-    let ids = ["tool_use_id", "call_id", "callId", "toolCallId", "tool_call_id", "id"];
-    let id = part.first_name(&ids);
-    let name = part.first_name(&["name", "toolName"]);
-    ToolResult { id: id.map(Into::into), name: name.map(Into::into), ..result }
-}
-
-impl Run {
-    pub fn next_turn(&mut self) -> Turn {
-        self.turns.next += 1;
-        self.turns.next - 1
+impl Conversation {
+    /// Returns the approximate size in bytes.
+    pub fn size(&self) -> usize {
+        self.events.size() + self.results.size() + self.size
     }
 
-    /// Returns a run of these messages alone.
+    pub fn read_each<'d>(
+        &mut self,
+        list: Option<Value<'d>>,
+        mut read: impl FnMut(&mut Self, Value<'d>),
+    ) {
+        self.skipped.objects(list).for_each(|object| read(self, object));
+    }
+
+    /// Adds the texts of a person as one event, if there are any.
+    pub fn say_human(&mut self, texts: &[impl Borrow<str>]) {
+        if !texts.is_empty() {
+            self.events.push(Event::Human(texts.join("\n")));
+        }
+    }
+
+    pub fn skip_as_part(&mut self, part: Value) {
+        self.skipped.add(format!("part:{}", part.text("type").unwrap_or("?")));
+    }
+
+    pub fn next_turn(&mut self) -> Turn {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Returns a conversation of these messages alone.
     pub fn of(messages: &Messages) -> Self {
-        let mut run = Self::default();
-        run.read_messages(messages.iter());
-        run
+        let mut conversation = Self::default();
+        conversation.read_messages(messages.iter());
+        conversation
     }
 
     pub fn read_messages<'d>(&mut self, messages: impl IntoIterator<Item = Value<'d>>) {
@@ -96,11 +96,11 @@ impl Run {
 
     /// Reads messages that are one answer of the assistant.
     pub fn read_answer<'d>(&mut self, messages: impl IntoIterator<Item = Value<'d>>) {
-        self.turns.open = None;
-        self.turns.is_answer = true;
+        self.open = None;
+        self.is_answer = true;
         self.read_messages(messages);
-        self.turns.is_answer = false;
-        self.turns.open = None;
+        self.is_answer = false;
+        self.open = None;
     }
 
     /// Returns the first text of a person that is not blank.
@@ -135,42 +135,92 @@ impl Run {
             "tool" | "function" | "toolResult" | "ToolMessage" | "FunctionMessage" => {
                 self.read_tool(message, None);
             }
-            role if self.turns.is_tool(role) => self.read_tool(message, Some(role)),
+            role if self.is_tool(role) => self.read_tool(message, Some(role)),
             role => self.skipped.add(format!("role:{role}")),
         }
     }
 
+    fn read_item(&mut self, item: Value, kind: &str) {
+        let is_result = kind.ends_with("_output") || kind.ends_with("_result");
+        if is_result {
+            self.end_turn();
+        }
+        if is_result && !["computer_call_output", "local_shell_call_output"].contains(&kind) {
+            return self.result(item, kind);
+        }
+        let mut skipped = mem::take(&mut self.skipped);
+        for event in items::read(item, kind, || self.turn(), &mut skipped) {
+            match event {
+                Event::Call(call) => self.call(call),
+                event => self.events.push(event),
+            }
+        }
+        self.skipped = skipped;
+    }
+
+    fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
+        let Some((call, result, is_denied)) = tool.read(turn, &mut self.skipped) else { return };
+        self.call(call);
+        let results = if tool.is_of_provider { &mut self.events } else { &mut self.results };
+        results.extend(result.map(Event::Result));
+        if let Some(id) = tool.id().filter(|_| is_denied) {
+            self.deny(id);
+        }
+    }
+
     pub fn end_turn(&mut self) {
-        if !self.turns.is_answer {
-            self.turns.open = None;
+        if !self.is_answer {
+            self.open = None;
         }
     }
 
     pub fn turn(&mut self) -> Turn {
-        let turn = self.turns.open.unwrap_or_else(|| self.next_turn());
-        self.turns.open = Some(turn);
+        let turn = self.open.unwrap_or_else(|| self.next_turn());
+        self.open = Some(turn);
         turn
     }
 
     pub fn call(&mut self, call: Call) {
-        self.turns.call(&call);
+        self.note_call(&call);
         self.events.push(Event::Call(call));
     }
 
     /// Adds a call, and its result after the last part of the step.
     pub fn call_with_result(&mut self, call: Call, result: Option<ToolResult>) {
-        self.turns.results.extend(result.map(|result| call.answer(result)));
+        self.answer(&call, result);
         self.call(call);
+    }
+
+    /// Adds the result of a call after the last part of the step.
+    pub fn answer(&mut self, call: &Call, result: Option<ToolResult>) {
+        self.results.extend(result.map(|result| Event::Result(call.answer(result))));
+    }
+
+    /// Changes the events from a place on, or removes them.
+    pub fn amend(&mut self, begin: usize, mut keep: impl FnMut(&mut Event, &mut Skipped) -> bool) {
+        let mut events = self.events.split_off(begin);
+        events.retain_mut(|event| keep(event, &mut self.skipped));
+        self.events.extend(events);
+    }
+
+    /// Marks the results from a place on whose texts say that the tool failed.
+    pub fn fail(&mut self, begin: usize, has_failed: impl Fn(&str) -> bool) {
+        self.amend(begin, |event, _| {
+            if let Event::Result(result) = event {
+                result.failed |= has_failed(&result.text);
+            }
+            true
+        });
     }
 
     /// Ends a step: adds the results of its calls.
     pub fn end_step(&mut self) {
-        self.events.extend(mem::take(&mut self.turns.results));
+        self.events.extend(mem::take(&mut self.results));
     }
 
     /// Reads the content of an answer that begins in a turn. Returns the turn in which it ends.
     pub fn read_content(&mut self, content: Option<Value>, turn: Turn) -> Turn {
-        self.turns.open = Some(turn);
+        self.open = Some(turn);
         self.read_assistant(None, content);
         self.turn()
     }
@@ -197,7 +247,7 @@ impl Run {
             if kind == "step-start" {
                 self.end_step();
                 turn = self.next_turn();
-                self.turns.open = Some(turn);
+                self.open = Some(turn);
             } else if self.is_repeated(kind, part) {
                 self.skipped.add("repeated");
             } else if let Some(tool) = tool {
@@ -246,14 +296,14 @@ impl Run {
     /// Returns whether a part was read before: all members are equal, its time included.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
-        is_dated && kind != "step-start" && !self.turns.add_part(part)
+        is_dated && kind != "step-start" && !self.add_part(part)
     }
 
     fn skip_part(&mut self, kind: &str, part: Value) {
         if kind == "tool-approval-request"
             && let (Some(request), Some(call)) = (part.name("approvalId"), part.name("toolCallId"))
         {
-            self.turns.ask(request, call);
+            self.ask(request, call);
         }
         self.skipped.add(format!("part:{kind}"));
     }
@@ -334,10 +384,10 @@ impl Run {
         } else if is_result_type(kind) {
             self.result(part, kind);
         } else if kind == RESPONSE && part.flag("approved") == Some(false) {
-            let id = part.name("approvalId").and_then(|request| self.turns.asked(request));
+            let id = part.name("approvalId").and_then(|request| self.asked(request));
             let (id, text) = (id.cloned(), part.text("reason").unwrap_or_default().into());
             if let Some(id) = &id {
-                self.turns.deny(id);
+                self.deny(id);
             }
             self.events.push(Event::Result(ToolResult { text, failed: true, id, name: None }));
         } else {
@@ -345,17 +395,69 @@ impl Run {
         }
     }
 
-    pub(super) fn result(&mut self, part: Value, kind: &str) {
+    fn result(&mut self, part: Value, kind: &str) {
         let result = result_of_part(part, kind, &mut self.skipped);
         if let Some(id) = result.id.as_ref().filter(|_| result.failed)
             && part.first(&OUTPUTS).is_some_and(is_denial)
-            && !self.turns.deny(id)
+            && !self.deny(id)
         {
             self.skipped.add("repeated");
         } else {
             self.events.push(Event::Result(result));
         }
     }
+
+    fn note_call(&mut self, call: &Call) {
+        if !self.tools.contains(&call.name) {
+            self.size += call.name.len();
+            self.tools.insert(call.name.clone());
+        }
+        if let Some(id) = &call.id
+            && self.denied.remove(id)
+        {
+            self.size -= id.len();
+        }
+    }
+
+    fn is_tool(&self, name: &str) -> bool {
+        self.tools.contains(name)
+    }
+
+    fn ask(&mut self, request: &str, call: &str) {
+        self.size += request.len() + call.len();
+        self.requests.insert(request.into(), call.into());
+    }
+
+    /// Returns the id of the call that a person was asked to approve.
+    fn asked(&self, request: &str) -> Option<&String> {
+        self.requests.get(request)
+    }
+
+    /// Remembers that a call was refused. Returns whether this is new.
+    fn deny(&mut self, call: &str) -> bool {
+        let is_new = self.denied.insert(call.into());
+        self.size += if is_new { call.len() } else { 0 };
+        is_new
+    }
+
+    /// Remembers a part. Returns whether it is new.
+    fn add_part(&mut self, part: Value) -> bool {
+        self.size += size_of::<u64>();
+        self.parts.insert(hash_of(part))
+    }
+}
+
+/// Returns the text of a person in a value that was recorded as input: itself, the first human message, or the prompt.
+pub fn human(value: Value) -> Option<String> {
+    let value = value.decoded();
+    if let Some(text) = value.as_str() {
+        return (!json::is_blank(text)).then(|| text.into());
+    }
+    if let Some(messages) = messages_of(value, Side::Input) {
+        return Conversation::of(&messages).first_human();
+    }
+    let names = ["prompt", "input", "question", "query", "message", "text"];
+    value.first_name(&names).map(Into::into)
 }
 
 fn flag_of_message(message: Value) -> Option<bool> {
@@ -364,57 +466,4 @@ fn flag_of_message(message: Value) -> Option<bool> {
         .or_else(|| message.flag("tool_call_error"))
         .or_else(|| message.object("error").map(|_| true))
         .or_else(|| flag(message.object("content")?))
-}
-
-/// Returns the calls that a message has besides its parts.
-fn calls(message: Option<Value<'_>>) -> Vec<Value<'_>> {
-    let additional = message.object("additional_kwargs").list("tool_calls");
-    let lists = [message.list("tool_calls"), additional];
-    let list = lists.into_iter().flatten().find(|calls| !calls.is_empty());
-    let call = message.member("function_call").filter(|_| list.is_none());
-    list.into_iter().flatten().chain(call).collect()
-}
-
-pub fn content(message: Value<'_>) -> Option<Value<'_>> {
-    message.first(&["parts", "content", "text"])
-}
-
-/// Returns the parts of a content with their types. A string is one text part, and an empty one none.
-pub fn parts<'d>(
-    mut content: Option<Value<'d>>,
-) -> impl Iterator<Item = (&'d str, Value<'d>)> + Clone {
-    while content.list("parts").is_some() {
-        content = content.member("parts");
-    }
-    let array = content.and_then(Value::as_array);
-    let one = content.filter(|_| array.is_none());
-    array.into_iter().flatten().chain(one).filter_map(typed)
-}
-
-/// Returns a part with its type; `?` if it has none.
-fn typed(part: Value<'_>) -> Option<(&str, Value<'_>)> {
-    if let Some(text) = part.as_str() {
-        return (!text.is_empty()).then_some(("text", part));
-    }
-    if let Some(kind) = part.text("type") {
-        return Some((kind, part));
-    }
-    // Gemini's parts are told apart by their members.
-    if part.text("text").is_some() {
-        return Some((if part.flag("thought") == Some(true) { "thought" } else { "text" }, part));
-    }
-    let call = part.first(&["function_call", "functionCall"]).map(|call| ("function_call", call));
-    let response = || part.first(&["function_response", "functionResponse"]);
-    Some(call.or_else(|| Some(("tool_call_response", response()?))).unwrap_or(("?", part)))
-}
-
-/// Returns the calls of a text that is a JSON array of them, as Koog writes it.
-fn calls_in_text(text: &str) -> Option<Document<'_>> {
-    if !text.starts_with('[') {
-        return None;
-    }
-    let document = Document::parse(text).ok()?;
-    let calls = document.root().as_array().filter(|calls| !calls.is_empty());
-    let are_calls = calls.is_some_and(|calls| calls.iter().all(is_call));
-    are_calls.then_some(document)
 }

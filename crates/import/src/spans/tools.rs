@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::{Span, Tool, history::History};
+use super::{
+    history::History,
+    span::{Span, Tool},
+};
 use crate::{
-    events::{Call, Event, Run, Skipped},
-    results::Output,
-    steps::Waiting,
+    answers::Waiting, call::Call, events::Event, run::Run, skipped::Skipped, text::Output,
 };
 
 /// Returns the events of tools' spans that are not in the history, each with the place of its span.
@@ -47,7 +48,7 @@ fn result(span: &Span, tool: &Tool, call: &Call, skipped: &mut Skipped) -> Event
         (Output { text, failed: None }, Skipped::default())
     });
     skipped.merge(unread);
-    call.answer(output.into_result(span.is_error().then_some(true)))
+    Event::Result(call.answer(output.into_result(span.is_error().then_some(true))))
 }
 
 /// Returns the tool names that the name of a span may mean: itself, and each part after a space or a `.`.

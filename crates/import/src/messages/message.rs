@@ -1,14 +1,7 @@
 //! Finds the messages in recorded values.
 
-use std::borrow::Cow;
-
-use knowledgepulse_workers::CancelToken;
-
-use super::items::ITEMS;
-use crate::{
-    events::Run,
-    json::{self, Array, Document, Made, Members, Value, json_of},
-};
+use super::{items::ITEMS, parts::is_call};
+use crate::json::{self, Array, Build, Document, Made, Members, Value};
 
 /// The side of a model call on which a value was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,18 +27,14 @@ impl Side {
 pub enum Messages<'d> {
     Recorded(Array<'d>),
     /// Those that are made of parts of the value.
-    Made(Document<'d>),
+    Made(Document<'static>),
 }
 
 impl<'d> Messages<'d> {
-    /// Reads messages that were written here, one after another; `None` if there are none, or if one nests too deep.
-    pub fn written(json: impl Into<Cow<'d, str>>) -> Option<Self> {
-        let (document, error) = Document::read(json.into(), true, &CancelToken::default());
-        error.is_none().then_some(Self::Made(document))
-    }
-
-    pub fn made(messages: impl IntoIterator<Item = Made<'d>>) -> Option<Self> {
-        Self::written(messages.into_iter().map(json_of).collect::<String>())
+    /// Returns messages that are built; `None` if there are none, or if one nests too deep.
+    pub fn made<T: Build>(messages: impl IntoIterator<Item = T>) -> Option<Self> {
+        let built = Document::build_all(messages).ok()?;
+        (!built.roots().is_empty()).then_some(Self::Made(built))
     }
 
     pub fn iter(&self) -> Array<'_> {
@@ -93,12 +82,14 @@ pub fn is_message(value: Value) -> bool {
     })
 }
 
+/// The members of which a message with a role has one at least.
+pub const CONTENTS: [&str; 5] = ["content", "parts", "tool_calls", "text", "function_call"];
+
 /// Returns whether an object with this role and type is a message or an item.
 pub fn is_readable(role: Option<&str>, kind: &str, message: Value) -> bool {
     let has = |names: &[&str]| names.iter().any(|name| message.has(name));
     if role.is_some() {
-        return kind == "message"
-            || has(&["content", "parts", "tool_calls", "text", "function_call"]);
+        return kind == "message" || has(&CONTENTS);
     }
     let is_typed =
         ["human", "ai", "AIMessageChunk", "system", "tool"].contains(&kind) && has(&["content"]);
@@ -122,19 +113,6 @@ pub fn messages_of(value: Value, side: Side) -> Option<Messages> {
         Some(_) => None,
         None => of_array(value).or_else(|| of_object(value.as_object()?, side)),
     }
-}
-
-/// Returns the text of a person in a value that was recorded as input: itself, the first human message, or the prompt.
-pub fn human(value: Value) -> Option<String> {
-    let value = value.decoded();
-    if let Some(text) = value.as_str() {
-        return (!json::is_blank(text)).then(|| text.into());
-    }
-    if let Some(messages) = messages_of(value, Side::Input) {
-        return Run::of(&messages).first_human();
-    }
-    let names = ["prompt", "input", "question", "query", "message", "text"];
-    value.first_name(&names).map(Into::into)
 }
 
 pub fn content_of(side: Side, content: Value) -> Option<Messages> {
@@ -198,15 +176,4 @@ fn of_object<'d>(object: Value<'d>, side: Side) -> Option<Messages<'d>> {
         return content_of(side, text);
     }
     of_array(text).filter(|_| side == Side::Input)
-}
-
-/// Returns whether a value is a call outside of a message.
-pub(super) fn is_call(value: Value) -> bool {
-    let is_sdk = value.has("toolCallId") && value.has("toolName");
-    value.is_object() && !value.has("role") && (is_sdk || is_function_call(value))
-}
-
-/// Returns whether a value is a call as OpenAI has it in `tool_calls`.
-pub(super) fn is_function_call(value: Value) -> bool {
-    value.text("type") == Some("function") && value.object("function").is_some()
 }

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::super::messages::Messages;
 use crate::{
-    events::{Call, Event, Run, Skipped},
-    json,
-    steps::Calls,
+    answers::Calls,
+    call::Call,
+    events::Event,
+    json::{self, Document},
+    messages::{Conversation, Messages},
+    run::Run,
+    skipped::Skipped,
 };
 
 #[derive(Default)]
@@ -51,11 +54,13 @@ impl Key {
 
 impl History {
     /// Adds the events of a model call of a run that are new.
-    pub fn read(&mut self, sides: &[Option<String>; 2], run: &mut Run) {
-        let mut conversation = Run::default();
-        conversation.turns.next = run.turns.next;
-        conversation.read_sides(&sides.each_ref().map(|side| Messages::written(side.as_deref()?)));
-        run.turns.next = conversation.turns.next;
+    pub fn read(&mut self, sides: &[Option<Document<'static>>; 2], run: &mut Run) {
+        let mut conversation = Conversation::default();
+        conversation.next = run.next;
+        conversation.read_sides(
+            &sides.each_ref().map(|side| Some(Messages::Recorded(side.as_ref()?.roots()))),
+        );
+        run.next = conversation.next;
         self.skipped.max(&conversation.skipped);
 
         let mut calls: Calls<usize> = Calls::default();

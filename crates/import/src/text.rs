@@ -1,12 +1,10 @@
-//! The results of tools: their text, and whether the tool failed.
-
-use std::sync::LazyLock;
-
-use regex::Regex;
+//! The text of values.
 
 use crate::{
-    events::{Skipped, ToolResult},
-    json::{Document, Kind, Members, Value},
+    call::ToolResult,
+    failure::{flag, is_denial, is_failure},
+    json::{Kind, Members, Value},
+    skipped::Skipped,
 };
 
 #[derive(Debug, Default)]
@@ -94,11 +92,6 @@ pub fn text_of_parts<'d>(
     texts.join("\n")
 }
 
-/// Returns whether the AI SDK gave this value to the model in place of a result, because a person refused the call.
-pub fn is_denial(value: Value) -> bool {
-    value.text("type") == Some("execution-denied")
-}
-
 pub fn is_text_type(kind: &str) -> bool {
     ["text", "input_text", "output_text", "summary_text"].contains(&kind)
 }
@@ -119,67 +112,21 @@ pub fn text_of_summary(part: Value) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// Returns whether a result, or its value, says by a flag that the tool failed.
-pub fn flag<'d>(value: impl Members<'d>) -> Option<bool> {
-    value.flag("isError").or_else(|| value.flag("is_error")).or_else(|| {
-        let is_error = match value.text("status")? {
-            "error" => true,
-            "success" => false,
-            _ => return None,
-        };
-        let is_tool_message = value.text("type") == Some("tool") || value.has("tool_call_id");
-        is_tool_message.then_some(is_error)
-    })
-}
-
-/// Returns whether an exit code says that the tool failed; `None` if it is no number.
-pub fn has_failed(code: Option<Value>) -> Option<bool> {
-    code?.as_f64().map(|code| code != 0.0)
-}
-
-/// Returns whether the text of a result reads like a failure.
-fn is_failure(text: &str) -> bool {
-    static BEGINNING: LazyLock<Regex> = LazyLock::new(|| {
-        // The OpenAI Agents SDK and Mastra say nowhere else that a tool failed or was refused.
-        let failed = r"An error occurred while running the tool\.";
-        let refused = r"Tool (?:execution was not approved\.|call was not approved by the user)";
-        let other = r"<tool_use_error>|(?i:error)\b|Traceback \(most recent call last\)";
-        regex(&format!(r"^[ \t\r\n]*(?:{failed}|{refused}|{other})"))
-    });
-    static EXIT: LazyLock<Regex> = LazyLock::new(|| {
-        let program = "(?:the )?(?:(?:command|process|script|program) )?";
-        let verb = "(?:(?:exited|completed|finished|failed|terminated|returned) with )?";
-        let code = "(?:exit code|exit status|return code|returncode)";
-        let number = r"[:=]? *-?[1-9][0-9]*\b";
-        let tag = "<returncode>-?[1-9][0-9]*</returncode>";
-        regex(&format!(
-            r"(?im)^[\[(]*(?:{program}{verb}{code}{number}|{program}exited with code{number}|{tag})"
-        ))
-    });
-    BEGINNING.is_match(text) || EXIT.is_match(text) || is_error_object(text)
-}
-
-pub fn regex(expression: &str) -> Regex {
-    Regex::new(expression).expect("a valid expression")
-}
-
-fn is_error_object(text: &str) -> bool {
-    if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
-        return false;
-    }
-    let Ok(document) = Document::parse(text) else { return false };
-    let value = document.root();
-    let error = match value.member("error").map(Value::kind) {
-        None | Some(Kind::Null) => false,
-        Some(Kind::Bool(error)) => error,
-        Some(Kind::Number(number)) => number.as_f64() != Some(0.0),
-        Some(Kind::String(text)) => !text.is_empty(),
-        Some(Kind::Array(elements)) => !elements.is_empty(),
-        Some(Kind::Object(object)) => object.members().next().is_some(),
+/// Removes elements with these tags from a text, and counts each.
+pub fn without(tags: &[&str], text: String, reason: &str, skipped: &mut Skipped) -> String {
+    let place = |rest: &str| {
+        let places = tags.iter().filter_map(|tag| {
+            let begin = rest.find(&format!("<{tag}>"))?;
+            let end = format!("</{tag}>");
+            Some((begin, begin + rest[begin..].find(&end)? + end.len()))
+        });
+        places.min()
     };
-    error
-        || value.flag("isError") == Some(true)
-        || value.flag("is_error") == Some(true)
-        || value.flag("success") == Some(false)
-        || value.text("status") == Some("error")
+    let (mut kept, mut rest) = (String::new(), text.as_str());
+    while let Some((begin, end)) = place(rest) {
+        kept.push_str(&rest[..begin]);
+        rest = &rest[end..];
+        skipped.add(reason);
+    }
+    if rest.len() == text.len() { text } else { kept + rest }
 }

@@ -1,9 +1,11 @@
 //! Parts with a tool call and its outcome, as the AI SDK and Mastra keep them for users.
 
 use crate::{
-    events::{Call, CallInput, Run, Turn},
+    call::{Call, CallInput, ToolResult, Turn},
+    failure::flag,
     json::{Members, Value},
-    results::{Output, flag, text_of},
+    skipped::Skipped,
+    text::{Output, text_of},
 };
 
 #[derive(Clone, Copy)]
@@ -11,7 +13,7 @@ pub struct ToolPart<'d> {
     name: Option<&'d str>,
     fields: Value<'d>,
     /// Whether the provider ran the tool while the model was answering.
-    is_of_provider: bool,
+    pub is_of_provider: bool,
 }
 
 impl<'d> ToolPart<'d> {
@@ -38,18 +40,21 @@ impl<'d> ToolPart<'d> {
     pub fn id(self) -> Option<&'d str> {
         self.fields.name("toolCallId")
     }
-}
 
-impl Run {
-    pub(super) fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
-        let ToolPart { name, fields, is_of_provider } = tool;
+    /// Returns the call, its result, and whether a person refused it; `None` if the model never finished it.
+    pub fn read(
+        self,
+        turn: Turn,
+        skipped: &mut Skipped,
+    ) -> Option<(Call, Option<ToolResult>, bool)> {
+        let Self { name, fields, .. } = self;
         let state = fields.text("state").unwrap_or_default();
-        // The model never finished the call.
         if ["partial-call", "input-streaming"].contains(&state) {
-            return self.skipped.add("partial_call");
+            skipped.add("partial_call");
+            return None;
         }
         let input = CallInput::recorded(fields.first(&["input", "args", "rawInput"]));
-        let call = Call::new(name, input, tool.id(), turn);
+        let call = Call::new(name, input, self.id(), turn);
         let approval = fields.object("approval");
         let is_denied = state == "output-denied" || approval.flag("approved") == Some(false);
         let failure = |text: Option<&str>| {
@@ -60,16 +65,11 @@ impl Run {
             "output-error" => Some(failure(fields.text("errorText"))),
             "result" | "output-available" => {
                 let value = fields.first(&["output", "result"]);
-                Some(text_of(value, &mut self.skipped).into_result(flag(fields)))
+                Some(text_of(value, skipped).into_result(flag(fields)))
             }
             _ => None,
         };
         let result = result.map(|result| call.answer(result));
-        self.call(call);
-        let results = if is_of_provider { &mut self.events } else { &mut self.turns.results };
-        results.extend(result);
-        if let Some(id) = tool.id().filter(|_| is_denied) {
-            self.turns.deny(id);
-        }
+        Some((call, result, is_denied))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, mem};
 
-use super::Span;
+use super::span::Span;
 
 /// A span in a forest: a list in which each span comes before its descendants.
 pub struct Node {

@@ -1,0 +1,204 @@
+//! Assembles the trace of a run.
+
+use std::mem;
+
+use sha2::{Digest, Sha256};
+
+use crate::{
+    error::{Code, Failure},
+    events::Event,
+    format::Format,
+    imported::Imported,
+    json::{self, Build, Document, MAX_TEXT, Object, Unbuilt, json_of},
+    limits::{MAX_VALUES, NO_MEMORY, TOO_MANY_VALUES},
+    options::{AssumeSuccess, Confidence, Options, UnreadCalls},
+    provenance::{IMPORTER, Origin, Provenance, Source},
+    run::Run,
+    steps::Steps,
+};
+
+const SUCCESS_UNKNOWN: &str = "expected to know whether the run succeeded, found neither a label nor a \
+                               status; set assumeSuccess";
+
+const TOO_LONG: &str = "expected at most 256 MiB of JSON in one trace, found more";
+
+/// The most types of parts that an error names.
+const SHOWN_TYPES: usize = 5;
+
+/// The most characters of the last answer in the summary.
+const SUMMARY_CHARS: usize = 2000;
+
+/// Returns the trace of a run. `Ok(None)`: there is none, and the reason has been added to `run.skipped`. Without a
+/// trace, `run.skipped` stays complete.
+pub fn trace_of(
+    run: &mut Run,
+    format: &Format,
+    source: Source,
+    options: &Options,
+) -> Result<Option<Imported>, Failure> {
+    let mut events = run.events.split_off(0);
+    let all = events.len();
+    events.retain(|event| match event {
+        Event::Human(text) | Event::Thought { text, .. } => !json::is_blank(text),
+        Event::Call(_) | Event::Result(_) => true,
+    });
+    run.skipped.add_many("empty_text", (all - events.len()) as u64);
+    let calls = events.iter().filter_map(Event::call);
+    let inputs = calls.clone().map(|call| call.input.value());
+    if inputs.map(|input| input.count(usize::MAX)).sum::<usize>() > MAX_VALUES {
+        return Err((Code::TooLarge, TOO_MANY_VALUES.into()));
+    }
+    let rejects = match options.unread_calls {
+        UnreadCalls::Skip => false,
+        UnreadCalls::RejectAll => calls.count() == 0,
+        UnreadCalls::RejectAny => true,
+    };
+    let unread = run.skipped.iter().filter_map(|(reason, _)| unread_call(reason)).take(SHOWN_TYPES);
+    let unread: Vec<_> = unread.collect();
+    if rejects && !unread.is_empty() {
+        let types = unread.join(", ");
+        let found = format!("expected calls of a known shape, found parts of the types {types}");
+        return Err((Code::UnknownRecords, found));
+    }
+    let objective = take_objective(run, &mut events, options);
+    let summary = summary(&events);
+    let steps = Steps::of(events);
+    let mut none = |reason| {
+        run.conversation.skipped.add(reason);
+        Ok(None)
+    };
+    if steps.is_empty() {
+        return none("no_steps");
+    }
+    let Some((objective, objective_from)) = objective else { return none("no_objective") };
+
+    let (success, success_from) = match (options.success, run.label, run.status) {
+        (Some(success), ..) => (success, Origin::Option),
+        (_, Some(label), _) => (label, Origin::Label),
+        (.., Some(status)) => (status, Origin::Status),
+        (None, None, None) => match options.assume_success {
+            Some(AssumeSuccess::Always(success)) => (success, Origin::Assumed),
+            Some(AssumeSuccess::Skip) => return none("success_unknown"),
+            None => return Err((Code::SuccessUnknown, SUCCESS_UNKNOWN.into())),
+        },
+    };
+    let (confidence, confidence_from) = match (options.confidence, run.confidence) {
+        (Some(Confidence::Given(confidence)), _) => (confidence, Origin::Option),
+        (_, Some(confidence)) => (confidence, Origin::Explicit),
+        (confidence, None) => match run.logprobs.confidence().filter(|_| confidence.is_some()) {
+            Some(confidence) => (confidence, Origin::Logprobs),
+            // As the SDK's own capture sets it.
+            None => (if success { 0.8 } else { 0.2 }, Origin::Default),
+        },
+    };
+    let (created_at, created_at_from) = match (run.created_at.take(), &options.created_at) {
+        (Some(time), _) => (time, Origin::Source),
+        (None, Some(time)) => (time.clone(), Origin::Option),
+        (None, None) => ("1970-01-01T00:00:00.000Z".into(), Origin::None),
+    };
+    let (domain, domain_from) = match (&options.domain, format.domain) {
+        (Some(domain), _) => (domain.as_str(), Origin::Option),
+        (None, "general") => ("general", Origin::Default),
+        (None, domain) => (domain, Origin::Format),
+    };
+
+    let key = run.key.clone().unwrap_or_else(|| steps.key(&objective));
+    let visibility = options.visibility.as_deref().unwrap_or("private");
+    let privacy_level = options.privacy_level.as_deref().unwrap_or("private");
+    let metadata = Object::<&dyn Build>(&[
+        ("created_at", &created_at),
+        ("task_domain", &domain),
+        ("success", &success),
+        ("quality_score", &0_u64),
+        ("visibility", &visibility),
+        ("privacy_level", &privacy_level),
+        ("framework", &format.name),
+    ]);
+    let trace = Document::build(Object::<&dyn Build>(&[
+        ("@context", &"https://openknowledgepulse.org/schema/v1"),
+        ("@type", &"ReasoningTrace"),
+        ("id", &trace_id(format.name, &key)),
+        ("metadata", &metadata),
+        ("task", &Object(&[("objective", &objective)])),
+        ("steps", &steps),
+        (
+            "outcome",
+            &Object::<&dyn Build>(&[("result_summary", &summary), ("confidence", &confidence)]),
+        ),
+    ]));
+    let trace = trace.map_err(too_large)?;
+    // A line of JavaScript has both.
+    if trace.is_longer(MAX_TEXT.saturating_sub(json_of(&run.key).len())) {
+        return Err((Code::TooLarge, TOO_LONG.into()));
+    }
+    let provenance = Provenance {
+        importer: IMPORTER,
+        format: format.name,
+        source,
+        key: run.key.take(),
+        objective_from,
+        success_from,
+        confidence_from,
+        created_at_from,
+        domain_from,
+        skipped: mem::take(&mut run.skipped),
+    };
+    Ok(Some(Imported { trace, provenance }))
+}
+
+/// Returns the failure to build a trace.
+fn too_large(error: Unbuilt) -> Failure {
+    let found = if error == Unbuilt::NoMemory { NO_MEMORY } else { TOO_LONG };
+    (Code::TooLarge, found.into())
+}
+
+/// Returns the type of a part that was skipped, if by its name it is a call.
+fn unread_call(reason: &str) -> Option<&str> {
+    let kind = reason.strip_prefix("part:")?;
+    let lower = kind.to_ascii_lowercase();
+    let is_answer = ["output", "result", "response"].iter().any(|end| lower.ends_with(end));
+    let is_other = ["mcp_list_tools", "tool-approval-request", "tool_reference"].contains(&&*lower);
+    (!is_answer && !is_other && (lower.contains("call") || lower.contains("tool"))).then_some(kind)
+}
+
+/// Returns the objective of a run, and removes the event with the same text.
+fn take_objective(
+    run: &mut Run,
+    events: &mut Vec<Event>,
+    options: &Options,
+) -> Option<(String, Origin)> {
+    let given = options.objective.clone().map(|text| (text, Origin::Option));
+    let field = run.objective.take().map(|text| (text, Origin::Field));
+    let human = || Some((events.iter().find_map(Event::human)?.clone(), Origin::Human));
+    let (objective, from) = given.or(field).or_else(human).or_else(|| run.fallback.take())?;
+    let is_objective = |text: &String| json::trimmed(text) == json::trimmed(&objective);
+    let said = events.iter().position(|event| event.human().is_some_and(is_objective));
+    if let Some(said) = said {
+        events.remove(said);
+    }
+    Some((objective, from))
+}
+
+/// Returns the last answer of the assistant, or else the content of the last step that has one.
+fn summary(events: &[Event]) -> String {
+    let texts = events.iter().filter_map(|event| match event {
+        Event::Thought { text, said } => Some((*said, text)),
+        Event::Human(text) => Some((false, text)),
+        Event::Result(result) => Some((false, &result.text)),
+        Event::Call(_) => None,
+    });
+    // The last one of several.
+    let best = texts.max_by_key(|(said, _)| *said);
+    best.map(|(_, text)| text.chars().take(SUMMARY_CHARS).collect()).unwrap_or_default()
+}
+
+/// Returns the id of a trace: a UUID of version 8 (RFC 9562) from the format and the key.
+fn trace_id(format: &str, key: &str) -> String {
+    let name = format!("knowledgepulse-import\n{IMPORTER}\n{format}\n{key}");
+    let mut bytes: [u8; 16] = Sha256::digest(name).first_chunk().copied().unwrap_or_default();
+    bytes[6] = bytes[6] & 0x0f | 0x80;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex = bytes.map(|byte| format!("{byte:02x}")).concat();
+    let [a, b, c, d, e] = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    format!("kp:trace:{a}-{b}-{c}-{d}-{e}")
+}

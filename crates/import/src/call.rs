@@ -1,0 +1,119 @@
+//! Calls of tools, and their results.
+
+use std::sync::Arc;
+
+use serde::Serializer;
+use sha2::{Digest, Sha256};
+
+use crate::json::{self, Build, Document, Kind, Object, Value};
+
+/// The answer of the assistant that a call belongs to. The calls of one answer share a turn.
+pub type Turn = u32;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub name: String,
+    pub input: CallInput,
+    pub id: Option<String>,
+    pub turn: Turn,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResult {
+    pub text: String,
+    pub failed: bool,
+    /// The id of the call that it answers. Without one it answers the first call without an answer.
+    pub id: Option<String>,
+    pub name: Option<String>,
+}
+
+impl Call {
+    /// Returns a call as it is logged. A name that is missing or blank becomes `unknown`.
+    pub fn new(name: Option<&str>, input: CallInput, id: Option<&str>, turn: Turn) -> Self {
+        let name = name.filter(|name| !json::is_blank(name)).unwrap_or("unknown").to_owned();
+        let id = id.filter(|id| !json::is_blank(id)).map(Into::into);
+        Self { name, input, id, turn }
+    }
+
+    /// Returns the result as one of this call.
+    pub fn answer(&self, result: ToolResult) -> ToolResult {
+        ToolResult { id: self.id.clone(), name: Some(self.name.clone()), ..result }
+    }
+}
+
+/// The maximum depth of an input: it is nested in three other values, and JSON nests at most 127 deep.
+const MAX_DEPTH: usize = 124;
+
+/// The input of a call: an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallInput(Arc<Document<'static>>);
+
+impl CallInput {
+    /// Returns an object of recorded values, or with the member `raw` if they nest too deep.
+    pub fn of<'d>(members: impl IntoIterator<Item = (&'d str, Value<'d>)>) -> Self {
+        let members: Vec<_> = members.into_iter().collect();
+        if members.iter().all(|(_, value)| value.depth() < MAX_DEPTH) {
+            return Self::made(Object(&members));
+        }
+        let json = json::written(|out| serde_json::Serializer::new(out).collect_map(members));
+        Self::of_text("raw", &json.unwrap_or_default())
+    }
+
+    pub fn of_text(name: &str, text: &str) -> Self {
+        Self::made(Object(&[(name, text)]))
+    }
+
+    fn made(object: impl Build) -> Self {
+        Self(Document::of(object).into())
+    }
+
+    /// Returns a recorded input as an object. Text that is not JSON, and values that nest too deep, become the
+    /// member `raw`.
+    pub fn recorded(input: Option<Value>) -> Self {
+        let Some(input) = input else { return Self::of([]) };
+        let Some(text) = input.as_str() else {
+            return Self::of_value(input)
+                .unwrap_or_else(|| Self::of_text("raw", &input.canonical()));
+        };
+        if json::is_blank(text) {
+            return Self::of([]);
+        }
+        let value = Document::parse(text).ok().and_then(|text| Self::of_value(text.root()));
+        value.unwrap_or_else(|| Self::of_text("raw", text))
+    }
+
+    /// Returns `None` if the value nests too deep.
+    fn of_value(value: Value) -> Option<Self> {
+        match value.kind() {
+            Kind::Null => Some(Self::of([])),
+            Kind::Object(object) => (object.depth() <= MAX_DEPTH).then(|| Self::made(object)),
+            _ => (value.depth() < MAX_DEPTH).then(|| Self::of([("value", value)])),
+        }
+    }
+
+    pub fn value(&self) -> Value<'_> {
+        self.0.root()
+    }
+
+    /// Returns the size in bytes.
+    pub fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    /// Returns the hash of its canonical form.
+    pub fn hash(&self) -> u64 {
+        hash_of(self.value())
+    }
+}
+
+/// Returns the hash of the canonical form of a value.
+pub fn hash_of(value: Value) -> u64 {
+    let mut hash = Sha256::new();
+    // Writing to a hash never fails.
+    let _ = json::write_canonical(value, &mut hash);
+    first_bits(hash)
+}
+
+pub fn first_bits(hash: Sha256) -> u64 {
+    u64::from_le_bytes(hash.finalize().first_chunk().copied().unwrap_or_default())
+}

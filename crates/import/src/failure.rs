@@ -1,0 +1,76 @@
+//! Whether a tool failed.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::{
+    json::{Document, Kind, Members, Value},
+    pattern::regex,
+};
+
+/// Returns whether the AI SDK gave this value to the model in place of a result, because a person refused the call.
+pub fn is_denial(value: Value) -> bool {
+    value.text("type") == Some("execution-denied")
+}
+
+/// Returns whether a result, or its value, says by a flag that the tool failed.
+pub fn flag<'d>(value: impl Members<'d>) -> Option<bool> {
+    value.flag("isError").or_else(|| value.flag("is_error")).or_else(|| {
+        let is_error = match value.text("status")? {
+            "error" => true,
+            "success" => false,
+            _ => return None,
+        };
+        let is_tool_message = value.text("type") == Some("tool") || value.has("tool_call_id");
+        is_tool_message.then_some(is_error)
+    })
+}
+
+/// Returns whether an exit code says that the tool failed; `None` if it is no number.
+pub fn has_failed(code: Option<Value>) -> Option<bool> {
+    code?.as_f64().map(|code| code != 0.0)
+}
+
+/// Returns whether the text of a result reads like a failure.
+pub fn is_failure(text: &str) -> bool {
+    static BEGINNING: LazyLock<Regex> = LazyLock::new(|| {
+        // The OpenAI Agents SDK and Mastra say nowhere else that a tool failed or was refused.
+        let failed = r"An error occurred while running the tool\.";
+        let refused = r"Tool (?:execution was not approved\.|call was not approved by the user)";
+        let other = r"<tool_use_error>|(?i:error)\b|Traceback \(most recent call last\)";
+        regex(&format!(r"^[ \t\r\n]*(?:{failed}|{refused}|{other})"))
+    });
+    static EXIT: LazyLock<Regex> = LazyLock::new(|| {
+        let program = "(?:the )?(?:(?:command|process|script|program) )?";
+        let verb = "(?:(?:exited|completed|finished|failed|terminated|returned) with )?";
+        let code = "(?:exit code|exit status|return code|returncode)";
+        let number = r"[:=]? *-?[1-9][0-9]*\b";
+        let tag = "<returncode>-?[1-9][0-9]*</returncode>";
+        regex(&format!(
+            r"(?im)^[\[(]*(?:{program}{verb}{code}{number}|{program}exited with code{number}|{tag})"
+        ))
+    });
+    BEGINNING.is_match(text) || EXIT.is_match(text) || is_error_object(text)
+}
+
+fn is_error_object(text: &str) -> bool {
+    if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
+        return false;
+    }
+    let Ok(document) = Document::parse(text) else { return false };
+    let value = document.root();
+    let error = match value.member("error").map(Value::kind) {
+        None | Some(Kind::Null) => false,
+        Some(Kind::Bool(error)) => error,
+        Some(Kind::Number(number)) => number.as_f64() != Some(0.0),
+        Some(Kind::String(text)) => !text.is_empty(),
+        Some(Kind::Array(elements)) => !elements.is_empty(),
+        Some(Kind::Object(object)) => object.members().next().is_some(),
+    };
+    error
+        || value.flag("isError") == Some(true)
+        || value.flag("is_error") == Some(true)
+        || value.flag("success") == Some(false)
+        || value.text("status") == Some("error")
+}

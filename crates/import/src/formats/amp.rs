@@ -1,0 +1,71 @@
+//! Threads of Amp.
+
+use crate::{
+    call::ToolResult,
+    events::Event,
+    failure::has_failed,
+    format::{Format, Sink},
+    json::{Array, Members, Value},
+    messages::{Conversation, content, parts},
+    run::Run,
+    text::{text_of, text_of_part},
+    time,
+};
+
+pub const FORMAT: Format =
+    Format { name: "amp", domain: "code", fits, open: || Box::new(read) };
+
+fn fits(thread: Value) -> bool {
+    let first = thread.list("messages").and_then(Array::first);
+    first.text("role").is_some() && first.get("messageId").and_then(Value::as_number).is_some()
+}
+
+fn read(thread: Value, out: &mut Sink) {
+    let mut run = Run {
+        key: thread.name("id").map(Into::into),
+        created_at: thread.member("created").and_then(time::utc),
+        ..Run::at(out.line)
+    };
+    run.read_each(thread.get("messages"), |run, message| match message.text("role") {
+        Some("assistant") => run.read_message(message),
+        Some("user") => read_user(message, run),
+        Some(role) => run.skipped.add(format!("role:{role}")),
+        None => run.skipped.add("malformed"),
+    });
+    out.run(run);
+}
+
+fn read_user(message: Value, run: &mut Conversation) {
+    let mut texts = Vec::new();
+    for (kind, part) in parts(content(message)) {
+        match kind {
+            "text" => texts.extend(text_of_part(part)),
+            "tool_result" => {
+                let id = part.first_name(&["toolUseID", "tool_use_id"]).map(Into::into);
+                let result = result(part.object("run"), run);
+                run.events.extend(result.map(|result| Event::Result(ToolResult { id, ..result })));
+            }
+            kind => run.skipped.add(format!("part:{kind}")),
+        }
+    }
+    run.end_turn();
+    run.say_human(&texts);
+}
+
+/// Returns the result of a tool; `None` if there is none yet.
+fn result(tool: Option<Value>, run: &mut Conversation) -> Option<ToolResult> {
+    let status = tool.text("status").unwrap_or_default();
+    let result = tool.member("result");
+    let (value, is_failed) = if matches!(status, "error" | "cancelled" | "rejected-by-user") {
+        let message = tool.object("error").member("message");
+        (message.or_else(|| tool.first(&["error", "reason", "result"])), true)
+    } else if result.is_some() || status == "done" {
+        let text = ["output", "content"]
+            .iter()
+            .find_map(|name| result.member(name).filter(|text| text.is_string()));
+        (text.or(result), has_failed(result.get("exitCode")) == Some(true))
+    } else {
+        return None;
+    };
+    Some(text_of(value, &mut run.skipped).into_result(is_failed.then_some(true)))
+}

@@ -1,0 +1,161 @@
+//! Transcripts of Cursor's agent, and the output of `cursor-agent --output-format stream-json`.
+
+mod stream;
+
+use std::{mem, sync::LazyLock};
+
+use regex::Regex;
+
+use crate::{
+    events::Event,
+    format::{Format, Sink, open},
+    ids::Ids,
+    json::{self, Members, Value},
+    messages::content,
+    pattern::regex,
+    run::Run,
+    sessions::{self, Sessions},
+    skipped::Skipped,
+};
+
+/// Cursor's placeholder for hidden text.
+const REDACTED: &str = "[REDACTED]";
+
+/// The text of the person, among that of Cursor.
+static QUERY: LazyLock<Regex> = LazyLock::new(|| regex("(?s)<user_query>(.*?)</user_query>"));
+
+pub const FORMAT: Format =
+    Format { name: "cursor", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
+    is_line(record) || stream::fits(record)
+}
+
+/// Returns whether a record is a line of a transcript.
+fn is_line(record: Value) -> bool {
+    matches!(record.text("role"), Some("user" | "assistant"))
+        && record.object("message").has("content")
+        && !record.has("type")
+}
+
+/// The session of a stream, or the one run of a transcript.
+#[derive(Default)]
+pub struct Session {
+    /// The id of the session of a stream.
+    stream: Option<String>,
+    /// Reasoning that comes in pieces.
+    thinking: String,
+    /// The turns by the ids of the model calls.
+    turns: Ids,
+    calls: Ids,
+}
+
+impl sessions::Session for Session {
+    fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
+        let id = record.name("session_id");
+        (stream::fits(record) && open != id).then_some(id)
+    }
+
+    fn continues(&self, record: Value, is_next: bool, is_known: bool) -> bool {
+        let is_typed = record.text("type").is_some();
+        let is_of_stream = self.stream.is_some() && record.name("session_id") == self.stream.as_deref();
+        is_typed && (is_of_stream || (is_next && !is_known))
+    }
+
+    fn time(record: Value<'_>) -> Option<Value<'_>> {
+        record.first(&["timestamp", "timestamp_ms"]).filter(|_| record.has("session_id"))
+    }
+
+    fn read(&mut self, record: Value, run: &mut Run) {
+        if stream::fits(record) {
+            self.stream = record.name("session_id").map(Into::into);
+        }
+        let kind = record.text("type").unwrap_or("?");
+        if let ("thinking", Some(text)) = (kind, record.text("text")) {
+            return self.thinking += text;
+        }
+        self.end_thinking(run);
+        let is_message =
+            is_line(record) || (self.stream.is_some() && matches!(kind, "user" | "assistant"));
+        if let Some(call) = record.object("tool_call").filter(|_| stream::fits(record)) {
+            self.read_call(record, call, run);
+        } else if let Some(message) = record.object("message").filter(|_| is_message) {
+            read_message(message, record.first_name(&["type", "role"]), run);
+        } else {
+            if let ("result", Some(is_error)) = (kind, record.flag("is_error")) {
+                let is_failure =
+                    is_error || record.text("subtype").unwrap_or("success") != "success";
+                run.status = is_failure.then_some(false);
+            }
+            run.skipped.add(format!("record:{kind}"));
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.thinking.len()
+    }
+
+    fn end(mut self, mut run: Run, out: &mut Sink) {
+        self.end_thinking(&mut run);
+        out.run(run);
+    }
+}
+
+impl Session {
+    fn end_thinking(&mut self, run: &mut Run) {
+        if !self.thinking.is_empty() {
+            run.events.push(Event::reasoned(mem::take(&mut self.thinking)));
+        }
+    }
+
+    /// Reads a call, which comes again when it is completed.
+    fn read_call(&mut self, record: Value, call: Value, run: &mut Run) {
+        let id = record.name("call_id");
+        let request = record.name("model_call_id");
+        let turn = self.turns.get_or_insert(request, || run.next_turn());
+        let new = stream::call(call, id, turn);
+        let is_complete = record.text("subtype") == Some("completed");
+        let result = if is_complete { stream::result(call, run) } else { None };
+        let result = result.map(|result| Event::Result(new.answer(result)));
+        if id.is_none_or(|id| self.calls.insert(id, 0).is_none()) {
+            run.events.push(Event::Call(new));
+        }
+        run.events.extend(result);
+    }
+}
+
+fn read_message(message: Value, role: Option<&str>, run: &mut Run) {
+    run.end_turn();
+    if role == Some("user") {
+        let texts = run.read_user_parts(content(message));
+        read_texts(&texts, run);
+    } else {
+        let begin = run.events.len();
+        run.read_assistant(Some(message), content(message));
+        run.amend(begin, is_shown);
+    }
+}
+
+/// Removes placeholders of hidden text. Returns whether any text is left.
+fn is_shown(event: &mut Event, skipped: &mut Skipped) -> bool {
+    let Event::Thought { text, .. } = event else { return true };
+    let count = text.matches(REDACTED).count();
+    if count == 0 {
+        return true;
+    }
+    skipped.add_many("redacted", count as u64);
+    *text = text.replace(REDACTED, "");
+    !json::is_blank(text)
+}
+
+fn read_texts(texts: &[String], run: &mut Run) {
+    let mut queries = texts.iter().flat_map(|text| QUERY.captures_iter(text)).peekable();
+    if queries.peek().is_some() {
+        let inside = queries.filter_map(|query| Some(json::trimmed(query.get(1)?.as_str())));
+        run.say_human(&inside.collect::<Vec<_>>());
+        let is_context = |text: &&String| !json::is_blank(&*QUERY.replace_all(text, ""));
+        run.skipped.add_many("context", texts.iter().filter(is_context).count() as u64);
+    } else {
+        run.say_human(texts);
+    }
+}

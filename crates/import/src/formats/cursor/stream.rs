@@ -1,0 +1,68 @@
+//! The calls in the output of `cursor-agent --output-format stream-json`.
+
+use crate::{
+    call::{Call, CallInput, ToolResult, Turn},
+    failure::has_failed,
+    json::{Members, Value, is_blank},
+    run::Run,
+    text::{Output, text_of},
+};
+
+/// Returns whether only this stream has a record; others of a session are like those of Claude Code.
+pub(super) fn fits(record: Value) -> bool {
+    let (kind, subtype) = (record.text("type"), record.text("subtype"));
+    let is_call = kind == Some("tool_call") && record.object("tool_call").is_some();
+    let is_start = kind == Some("system") && subtype == Some("init") && !record.has("tools");
+    (is_call && subtype.and(record.name("call_id")).is_some())
+        || (is_start && record.has("apiKeySource"))
+}
+
+/// Returns the members of a call, which have the name of the tool around them, and that name.
+fn tool(call: Value<'_>) -> (Option<&str>, Value<'_>) {
+    let named = call
+        .members()
+        .find_map(|(name, tool)| Some((name.strip_suffix("ToolCall")?, tool.as_object()?)));
+    let function = || call.object("function").map(|function| (function.name("name"), function));
+    named.map(|(name, tool)| (Some(name), tool)).or_else(function).unwrap_or((None, call))
+}
+
+pub(super) fn call(call: Value, id: Option<&str>, turn: Turn) -> Call {
+    let (name, tool) = tool(call);
+    let args = tool.first(&["args", "arguments"]);
+    if name != Some("mcp") {
+        return Call::new(name, CallInput::recorded(args), id, turn);
+    }
+    let server = args.first_name(&["serverIdentifier", "providerIdentifier"]);
+    let names = ["mcp"].into_iter().chain(server).chain(args.name("toolName"));
+    let name = names.collect::<Vec<_>>().join("__");
+    Call::new(Some(&name), CallInput::recorded(args.member("args")), id, turn)
+}
+
+/// Returns the result of a call; `None` if there is none.
+pub(super) fn result(call: Value, run: &mut Run) -> Option<ToolResult> {
+    let result = tool(call).1.member("result").or_else(|| call.member("result"))?;
+    let mut members = result.members();
+    let (is_success, value) = match (members.next(), members.next()) {
+        (Some((name, value)), None) => (name == "success", value),
+        _ => (true, result),
+    };
+    let has_failed = !is_success
+        || has_failed(value.get("exitCode")) == Some(true)
+        || value.flag("isError") == Some(true);
+    let output = match text(value) {
+        Some(text) => Output { text, failed: None },
+        None => text_of(value, &mut run.skipped),
+    };
+    Some(output.into_result(has_failed.then_some(true)))
+}
+
+fn text(value: Value) -> Option<String> {
+    let streams = ["stdout", "stderr"].map(|name| value.text(name));
+    if let (None, true) = (value.text("interleavedOutput"), streams.iter().any(Option::is_some)) {
+        let said = streams.into_iter().flatten().filter(|text| !is_blank(text));
+        return Some(said.collect::<Vec<_>>().join("\n"));
+    }
+    let names = ["interleavedOutput", "content", "errorMessage", "error", "message", "reason"];
+    let text = names.iter().find_map(|name| value.text(name)).map(Into::into);
+    text.or_else(|| value.is_object().then(|| value.canonical()))
+}

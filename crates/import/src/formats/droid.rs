@@ -1,0 +1,58 @@
+//! Sessions of Factory Droid.
+
+use std::mem;
+
+use super::{claude_code::without_reminders, pi};
+use crate::{
+    call::ToolResult,
+    events::Event,
+    format::{Format, open},
+    json::{Members, Value, trimmed},
+    run::Run,
+    sessions::{self, Sessions},
+};
+
+pub const FORMAT: Format =
+    Format { name: "droid", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
+    id(record).is_some()
+}
+
+/// Returns the id of the session that a record begins.
+fn id(record: Value<'_>) -> Option<&str> {
+    let is_start = record.text("type") == Some("session_start");
+    record.first_name(&["id", "sessionId"]).filter(|_| is_start)
+}
+
+#[derive(Default)]
+pub struct Session;
+
+impl sessions::Session for Session {
+    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
+        id(record).map(Some)
+    }
+
+    fn continues(&self, record: Value, is_next: bool, is_known: bool) -> bool {
+        let kind = record.text("type");
+        let is_message = kind == Some("message") && record.object("message").is_some();
+        is_next && (is_message || (!is_known && kind.is_some()))
+    }
+
+    fn read(&mut self, record: Value, run: &mut Run) {
+        let begin = run.events.len();
+        pi::read(record, &["user", "assistant"], run);
+        run.amend(begin, |event, skipped| {
+            let is_human = event.human().is_some();
+            let (Event::Human(text) | Event::Result(ToolResult { text, .. })) = event else {
+                return true;
+            };
+            let length = text.len();
+            *text = without_reminders(mem::take(text), skipped);
+            if is_human && text.len() < length {
+                *text = trimmed(text).into();
+            }
+            !is_human || !text.is_empty() || length == 0
+        });
+    }
+}

@@ -1,0 +1,60 @@
+//! Sessions of Qwen Code.
+
+use super::gemini_cli::read_user;
+use crate::{
+    format::{Format, open},
+    ids::Ids,
+    json::{Members, Value},
+    run::Run,
+    sessions::{self, Sessions},
+};
+
+pub const FORMAT: Format =
+    Format { name: "qwen-code", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value) -> bool {
+    let is_record = match record.text("type") {
+        Some("system") if record.object("systemPayload").is_some() => true,
+        Some("user" | "assistant" | "tool_result" | "system") => parts(record).is_some(),
+        _ => false,
+    };
+    is_record && record.name("uuid").and(record.name("sessionId")).is_some()
+}
+
+fn parts(record: Value<'_>) -> Option<Value<'_>> {
+    record.object("message").member("parts").filter(|parts| parts.is_array())
+}
+
+#[derive(Default)]
+pub struct Session {
+    /// The turns of answers, which may come as several records, by `uuid`.
+    turns: Ids,
+}
+
+impl sessions::Session for Session {
+    fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
+        let id = record.name("sessionId");
+        (open != id).then_some(id)
+    }
+
+    fn continues(&self, _record: Value, _is_next: bool, _is_known: bool) -> bool {
+        false
+    }
+
+    fn read(&mut self, record: Value, run: &mut Run) {
+        match record.text("type").unwrap_or_default() {
+            "user" if record.text("subtype") == Some("notification") => run.skipped.add("context"),
+            "user" => read_user(parts(record), None, run),
+            "tool_result" => {
+                let status = record.object("toolCallResult").text("status");
+                let has_failed = matches!(status, Some("error" | "cancelled"));
+                read_user(parts(record), has_failed.then_some(true), run);
+            }
+            "assistant" => {
+                let turn = self.turns.get_or_insert(record.name("uuid"), || run.next_turn());
+                run.read_content(parts(record), turn);
+            }
+            kind => run.skipped.add(format!("record:{kind}")),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! A trace and the origin of its values.
+
+use std::io::Write;
+
+use crate::{
+    error::{Code, Error},
+    json::{Document, written},
+    limits::NO_MEMORY,
+    provenance::Provenance,
+};
+
+/// A trace of the KnowledgePulse protocol, and the origin of its values.
+#[derive(Debug, PartialEq)]
+pub struct Imported {
+    /// The trace. [`read_trace`](crate::read_trace) reads what scoring needs.
+    pub trace: Document<'static>,
+    /// The origin of its values.
+    pub provenance: Provenance,
+}
+
+impl Imported {
+    /// Returns the trace and its provenance as JSON.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for it.
+    pub fn to_json(&self) -> Result<String, Error> {
+        let Self { trace, provenance } = self;
+        let json = written(|out| {
+            out.write_all(br#"{"trace":"#)?;
+            serde_json::to_writer(&mut *out, &trace.root())?;
+            out.write_all(br#","provenance":"#)?;
+            serde_json::to_writer(&mut *out, provenance)?;
+            out.write_all(b"}")
+        });
+        json.map_err(|_: std::io::Error| {
+            let Provenance { source, .. } = provenance;
+            Error::new(Code::TooLarge, &source.name, Some(source.line), NO_MEMORY)
+        })
+    }
+}

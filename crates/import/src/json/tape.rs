@@ -1,0 +1,197 @@
+//! The index of the values of a JSON text.
+
+use std::borrow::Cow;
+
+use elsa::sync::FrozenMap;
+use serde_json::Number;
+
+use super::text::{MAX_TEXT, grow, growth};
+
+/// The bits of a word for its tag; the others are a number or an offset.
+const TAG_BITS: u32 = 4;
+
+const _: () = assert!(MAX_TEXT == 1 << (32 - TAG_BITS), "offsets take the other bits");
+
+pub mod tag {
+    pub const NULL: u32 = 0;
+    pub const FALSE: u32 = 1;
+    pub const TRUE: u32 = 2;
+    /// A whole number of 28 bits.
+    pub const SMALL: u32 = 3;
+    /// Numbers with 64 bits in two more words.
+    pub const UNSIGNED: u32 = 4;
+    pub const SIGNED: u32 = 5;
+    pub const FLOAT: u32 = 6;
+    /// Strings, with their length in one more word.
+    pub const TEXT: u32 = 7;
+    pub const UNESCAPED: u32 = 8;
+    /// With the place after them.
+    pub const ARRAY: u32 = 9;
+    pub const OBJECT: u32 = 10;
+}
+
+/// A JSON text with an index of its values.
+///
+/// Each value takes 4 to 12 bytes in the index: a word with its tag, and one or two more. Strings stay in the
+/// text; those with escapes, and those of values that were not read from a text, are stored beside it. So a tape takes
+/// less than five times its text.
+#[derive(Default)]
+pub struct Tape<'t> {
+    pub text: Cow<'t, str>,
+    pub index: Index,
+    /// The tapes of the texts in strings, by the places of these; `None` for strings that are not JSON.
+    pub decoded: FrozenMap<u32, Box<Option<Tape<'static>>>>,
+}
+
+/// Why a value could not be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unbuilt {
+    #[error("no memory")]
+    NoMemory,
+    /// Its strings are longer than 256 MiB.
+    #[error("too long")]
+    TooLong,
+    /// It nests deeper than 127.
+    #[error("too deep")]
+    TooDeep,
+}
+
+/// The words of values, and the strings that are not in a text.
+#[derive(Debug, Default, PartialEq)]
+pub struct Index {
+    pub words: Vec<u32>,
+    pub strings: String,
+}
+
+impl Index {
+    pub fn push(&mut self, words: &[u32]) -> Result<(), Unbuilt> {
+        if !grow(&mut self.words, words.len()) {
+            return Err(Unbuilt::NoMemory);
+        }
+        self.words.extend_from_slice(words);
+        Ok(())
+    }
+
+    fn push_wide(&mut self, tag: u32, bits: u64) -> Result<(), Unbuilt> {
+        self.push(&[tag, bits as u32, (bits >> 32) as u32])
+    }
+
+    pub fn push_bool(&mut self, value: bool) -> Result<(), Unbuilt> {
+        self.push(&[if value { tag::TRUE } else { tag::FALSE }])
+    }
+
+    pub fn push_unsigned(&mut self, value: u64) -> Result<(), Unbuilt> {
+        match u32::try_from(value) {
+            Ok(small) if value < MAX_TEXT as u64 => self.push(&[tag::SMALL | small << TAG_BITS]),
+            _ => self.push_wide(tag::UNSIGNED, value),
+        }
+    }
+
+    pub fn push_signed(&mut self, value: i64) -> Result<(), Unbuilt> {
+        match u64::try_from(value) {
+            Ok(value) => self.push_unsigned(value),
+            Err(_) => self.push_wide(tag::SIGNED, value.cast_unsigned()),
+        }
+    }
+
+    pub fn push_float(&mut self, value: f64) -> Result<(), Unbuilt> {
+        self.push_wide(tag::FLOAT, value.to_bits())
+    }
+
+    /// Adds a string that is part of the text.
+    pub fn push_text(&mut self, offset: usize, length: usize) -> Result<(), Unbuilt> {
+        // Both are below `MAX_TEXT`.
+        self.push(&[tag::TEXT | (offset as u32) << TAG_BITS, length as u32])
+    }
+
+    pub fn push_string(&mut self, value: &str) -> Result<(), Unbuilt> {
+        let offset = self.strings.len();
+        if offset + value.len() > MAX_TEXT {
+            return Err(Unbuilt::TooLong);
+        }
+        let growth = growth(self.strings.capacity(), offset, value.len());
+        self.strings.try_reserve_exact(growth).map_err(|_| Unbuilt::NoMemory)?;
+        self.strings.push_str(value);
+        self.push(&[tag::UNESCAPED | (offset as u32) << TAG_BITS, value.len() as u32])
+    }
+
+    /// Begins an array or object. Returns its place.
+    pub fn begin(&mut self, tag: u32) -> Result<usize, Unbuilt> {
+        let at = self.words.len();
+        self.push(&[tag])?;
+        Ok(at)
+    }
+
+    /// Ends the array or object at a place.
+    pub fn end(&mut self, at: usize) -> Result<(), Unbuilt> {
+        let end = self.words.len();
+        if end >= MAX_TEXT {
+            return Err(Unbuilt::TooLong);
+        }
+        self.words[at] |= (end as u32) << TAG_BITS;
+        Ok(())
+    }
+
+    pub fn shrink_to_fit(&mut self) {
+        self.words.shrink_to_fit();
+        self.strings.shrink_to_fit();
+    }
+}
+
+impl Tape<'_> {
+    /// Returns the tape of `null`.
+    pub fn null() -> Self {
+        let index = Index { words: vec![tag::NULL], ..Index::default() };
+        Self { index, ..Self::default() }
+    }
+
+    /// Returns the tag of the value at a place.
+    pub fn tag(&self, at: u32) -> u32 {
+        self.index.words[at as usize] & 0xf
+    }
+
+    /// Returns the number at a place; `None` if there is another value.
+    pub fn number_at(&self, at: u32) -> Option<Number> {
+        let word = |offset| self.index.words[at as usize + offset];
+        let wide = || u64::from(word(1)) | u64::from(word(2)) << 32;
+        Some(match self.tag(at) {
+            tag::SMALL => (word(0) >> TAG_BITS).into(),
+            tag::UNSIGNED => wide().into(),
+            tag::SIGNED => wide().cast_signed().into(),
+            tag::FLOAT => return Number::from_f64(f64::from_bits(wide())),
+            _ => return None,
+        })
+    }
+
+    /// Returns the string at a place; `None` if there is another value.
+    pub fn text_at(&self, at: u32) -> Option<&str> {
+        let word = self.index.words[at as usize];
+        let text = match word & 0xf {
+            tag::TEXT => &*self.text,
+            tag::UNESCAPED => &self.index.strings,
+            _ => return None,
+        };
+        let begin = (word >> TAG_BITS) as usize;
+        text.get(begin..begin + self.index.words[at as usize + 1] as usize)
+    }
+
+    pub fn has_text(&self, at: u32, text: &str) -> bool {
+        // Most names differ in length.
+        self.index.words[at as usize + 1] as usize == text.len() && self.text_at(at) == Some(text)
+    }
+
+    /// Returns the place after the value at a place.
+    pub fn after(&self, at: u32) -> u32 {
+        match self.tag(at) {
+            tag::UNSIGNED | tag::SIGNED | tag::FLOAT => at + 3,
+            tag::TEXT | tag::UNESCAPED => at + 2,
+            tag::ARRAY | tag::OBJECT => self.index.words[at as usize] >> TAG_BITS,
+            _ => at + 1,
+        }
+    }
+
+    /// Returns the place after all values.
+    pub fn end(&self) -> u32 {
+        self.index.words.len() as u32
+    }
+}

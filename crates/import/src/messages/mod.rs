@@ -1,0 +1,16 @@
+//! Chat messages of every dialect: OpenAI, Anthropic, Gemini, the Responses API, the AI SDK, LangChain.
+
+mod conversation;
+mod items;
+mod message;
+mod parts;
+mod tool_part;
+
+pub use self::{
+    conversation::{Conversation, human},
+    message::{
+        CONTENTS, Messages, Side, Sides, content_of, is_message, is_readable, messages_of,
+        unwrapped, with_role,
+    },
+    parts::{call_of_part, content, is_result_type, is_typed, parts, result_of_part},
+};

@@ -1,0 +1,137 @@
+//! The parts of messages.
+
+use crate::{
+    call::{Call, CallInput, ToolResult, Turn},
+    failure::flag,
+    json::{Document, Members, Value},
+    skipped::Skipped,
+    text::{Output, text_of, text_of_parts},
+};
+
+pub const CALLS: [&str; 10] = [
+    "tool_use", "server_tool_use", "mcp_tool_use", "tool-call", "tool_call", "toolCall",
+    "function_call", "custom_tool_call", "mcp_call", "function",
+];
+
+const RESULTS: [&str; 10] = [
+    "tool_result", "tool-result", "tool-error", "tool_call_response", "toolResult",
+    "function_call_output", "custom_tool_call_output", "web_search_tool_result", "mcp_tool_result",
+    "code_execution_tool_result",
+];
+
+/// The type of a part with which a person answers whether a call may run.
+pub const RESPONSE: &str = "tool-approval-response";
+
+/// The members in which a result has its output.
+pub const OUTPUTS: [&str; 5] = ["content", "output", "response", "result", "error"];
+
+pub fn is_reasoning_type(kind: &str) -> bool {
+    ["thinking", "reasoning", "thought"].contains(&kind)
+}
+
+pub fn is_result_type(kind: &str) -> bool {
+    RESULTS.contains(&kind)
+}
+
+pub fn call_of_part(part: Value, turn: Turn) -> Call {
+    let function = part.member("function");
+    let name = part
+        .first_name(&["name", "toolName", "function_name"])
+        .or_else(|| function.name("name"))
+        .or_else(|| function?.as_str());
+    let id = part.first_name(&["call_id", "callId", "toolCallId", "tool_call_id", "id"]);
+    let names = ["input", "args", "arguments"];
+    let input = if names.iter().any(|name| part.has(name)) {
+        part.first(&names)
+    } else {
+        function.get("arguments")
+    };
+    Call::new(name, CallInput::recorded(input), id, turn)
+}
+
+pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolResult {
+    let value = part.first(&OUTPUTS);
+    let is_one_part = ["function_call_result", "computer_call_result"].contains(&kind);
+    let output = match value.filter(|value| is_one_part && value.text("type").is_some()) {
+        Some(part) => Output { text: text_of_parts([part], skipped), failed: flag(part) },
+        None => text_of(value, skipped),
+    };
+    let has_status = ["shell_call_output", "apply_patch_call_output"].contains(&kind);
+    let has_failed = kind == "tool-error" || (has_status && part.text("status") == Some("failed"));
+    let flag = flag(part).or(has_failed.then_some(true)).or(output.failed);
+    // Anthropic's results are judged by their flag alone.
+    let result = output.into_result(flag.or((kind == "tool_result").then_some(false)));
+    let ids = ["tool_use_id", "call_id", "callId", "toolCallId", "tool_call_id", "id"];
+    let id = part.first_name(&ids);
+    let name = part.first_name(&["name", "toolName"]);
+    ToolResult { id: id.map(Into::into), name: name.map(Into::into), ..result }
+}
+
+/// Returns the calls that a message has besides its parts.
+pub fn calls(message: Option<Value<'_>>) -> Vec<Value<'_>> {
+    let additional = message.object("additional_kwargs").list("tool_calls");
+    let lists = [message.list("tool_calls"), additional];
+    let list = lists.into_iter().flatten().find(|calls| !calls.is_empty());
+    let call = message.member("function_call").filter(|_| list.is_none());
+    list.into_iter().flatten().chain(call).collect()
+}
+
+pub fn content(message: Value<'_>) -> Option<Value<'_>> {
+    message.first(&["parts", "content", "text"])
+}
+
+/// Returns the parts of a content with their types. A string is one text part, and an empty one none.
+pub fn parts<'d>(
+    mut content: Option<Value<'d>>,
+) -> impl Iterator<Item = (&'d str, Value<'d>)> + Clone {
+    while content.list("parts").is_some() {
+        content = content.member("parts");
+    }
+    let array = content.and_then(Value::as_array);
+    let one = content.filter(|_| array.is_none());
+    array.into_iter().flatten().chain(one).filter_map(typed)
+}
+
+/// Returns whether a value is an object that is a part of a known shape.
+pub fn is_typed(part: Value) -> bool {
+    part.is_object() && typed(part).is_some_and(|(kind, _)| kind != "?")
+}
+
+/// Returns a part with its type; `?` if it has none.
+pub fn typed(part: Value<'_>) -> Option<(&str, Value<'_>)> {
+    if let Some(text) = part.as_str() {
+        return (!text.is_empty()).then_some(("text", part));
+    }
+    if let Some(kind) = part.text("type") {
+        return Some((kind, part));
+    }
+    // Gemini's parts are told apart by their members.
+    if part.text("text").is_some() {
+        return Some((if part.flag("thought") == Some(true) { "thought" } else { "text" }, part));
+    }
+    let call = part.first(&["function_call", "functionCall"]).map(|call| ("function_call", call));
+    let response = || part.first(&["function_response", "functionResponse"]);
+    Some(call.or_else(|| Some(("tool_call_response", response()?))).unwrap_or(("?", part)))
+}
+
+/// Returns whether a value is a call outside of a message.
+pub fn is_call(value: Value) -> bool {
+    let is_sdk = value.has("toolCallId") && value.has("toolName");
+    value.is_object() && !value.has("role") && (is_sdk || is_function_call(value))
+}
+
+/// Returns whether a value is a call as OpenAI has it in `tool_calls`.
+pub fn is_function_call(value: Value) -> bool {
+    value.text("type") == Some("function") && value.object("function").is_some()
+}
+
+/// Returns the calls of a text that is a JSON array of them, as Koog writes it.
+pub fn calls_in_text(text: &str) -> Option<Document<'_>> {
+    if !text.starts_with('[') {
+        return None;
+    }
+    let document = Document::parse(text).ok()?;
+    let calls = document.root().as_array().filter(|calls| !calls.is_empty());
+    let are_calls = calls.is_some_and(|calls| calls.iter().all(is_call));
+    are_calls.then_some(document)
+}

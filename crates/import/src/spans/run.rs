@@ -1,0 +1,93 @@
+//! The run of some spans.
+
+use std::collections::HashMap;
+
+use super::{
+    forest::{Node, first_root, forest},
+    history::History,
+    span::{Span, SpanKind},
+    tools,
+};
+use crate::{json, provenance::Origin, run::Run, time};
+
+/// Returns the run of some spans, whose first root gives the objective, the name and the status.
+pub fn run(spans: &[&Span], key: Option<String>) -> Run {
+    let forest = forest(spans);
+    let root = first_root(spans, &forest).map(|root| spans[root]);
+    let name = root.map(|root| &root.name).filter(|name| !json::is_blank(name));
+    let mut run = Run {
+        key,
+        objective: root.and_then(|root| root.objective.clone()),
+        fallback: name.map(|name| (name.clone(), Origin::Name)),
+        status: root.and_then(|root| root.status).filter(|is_ok| !is_ok),
+        created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
+        ..Run::at(spans.first().map_or(1, |span| span.line))
+    };
+
+    let kept = without_wrappers(spans, &forest);
+    run.skipped.add_many("wrapper_span", (spans.len() - kept.len()) as u64);
+    let mut models = Vec::new();
+    let mut tools = Vec::new();
+    for (place, &span) in kept.iter().enumerate() {
+        match &span.kind {
+            SpanKind::Model => models.push((place, span)),
+            SpanKind::Tool(tool) => tools.push((place, span, tool)),
+            SpanKind::Agent => {}
+            SpanKind::Other => {
+                run.skipped.add("other_span");
+                run.skipped.add_many("unreadable", span.unreadable);
+            }
+        }
+    }
+    if models.is_empty() {
+        let is_agent = |span: &&Span| matches!(span.kind, SpanKind::Agent) && span.has_messages();
+        models.extend(kept.iter().copied().enumerate().find(|(_, span)| is_agent(span)));
+    }
+
+    let mut history = History::default();
+    let mut places = Vec::new();
+    for (place, span) in models {
+        history.read(&span.sides, &mut run);
+        places.resize(history.events.len(), place);
+        run.skipped.add_many("unreadable", span.unreadable);
+    }
+    run.skipped.merge(std::mem::take(&mut history.skipped));
+    let of_tools = tools::read_tools(tools, &mut history, &mut run);
+    let mut events: Vec<_> = places.into_iter().zip(history.events).chain(of_tools).collect();
+    events.sort_by_key(|(place, _)| *place);
+    run.events.extend(events.into_iter().map(|(_, event)| event));
+    run
+}
+
+/// Returns the spans, sorted by start, without those that only wrap others that record as much.
+fn without_wrappers<'a>(spans: &[&'a Span], forest: &[Node]) -> Vec<&'a Span> {
+    // For each place, the best quality of the model calls below it.
+    let mut best_below = vec![None; spans.len()];
+    for (place, node) in forest.iter().enumerate().rev() {
+        if let Some(parent) = node.parent {
+            let best = best_below[place].max(spans[node.index].quality());
+            best_below[parent] = best_below[parent].max(best);
+        }
+    }
+    let mut kept = Vec::new();
+    let mut end_of_model = 0;
+    let mut ends_of_tools: HashMap<&str, usize> = HashMap::new();
+    for (place, node) in forest.iter().enumerate() {
+        let span = spans[node.index];
+        let end = match &span.kind {
+            SpanKind::Model if best_below[place] < span.quality() => &mut end_of_model,
+            SpanKind::Model => continue,
+            SpanKind::Tool(tool) => ends_of_tools.entry(&tool.call.name).or_default(),
+            SpanKind::Agent | SpanKind::Other => {
+                kept.push(node.index);
+                continue;
+            }
+        };
+        if place >= *end {
+            *end = node.end;
+            kept.push(node.index);
+        }
+    }
+    kept.sort_unstable_by_key(|&index| (spans[index].start, index));
+    kept.into_iter().map(|index| spans[index]).collect()
+}

@@ -1,0 +1,166 @@
+//! A span of a trace.
+
+use std::cell::RefCell;
+
+use jiff::Timestamp;
+
+use crate::{
+    call::{Call, CallInput},
+    failure::flag,
+    format::Sink,
+    ids::Ids,
+    json::{self, Document, Kind, Members, Value},
+    messages::{Messages, Side, Sides},
+    skipped::Skipped,
+    text::{self, Output},
+};
+
+#[derive(Debug, Default)]
+pub struct Span {
+    pub line: u64,
+    pub id: Option<String>,
+    pub parent: Option<String>,
+    pub name: String,
+    pub start: Option<Timestamp>,
+    /// Whether it ended in order, if that is recorded.
+    pub status: Option<bool>,
+    pub message: Option<String>,
+    /// What the members below are set from when the whole trace is known.
+    pub recorded: Document<'static>,
+    /// The messages of both sides that its events have.
+    pub events: [Vec<Document<'static>>; 2],
+    pub kind: SpanKind,
+    /// The messages of both sides.
+    pub sides: [Option<Document<'static>>; 2],
+    /// The objective of a run of which it is the root.
+    pub objective: Option<String>,
+    /// Whether the output is text alone, which says less than messages.
+    pub is_plain: bool,
+    /// How many of the two sides cannot be read.
+    pub unreadable: u64,
+}
+
+#[derive(Debug, Default)]
+pub enum SpanKind {
+    Agent,
+    Model,
+    Tool(Tool),
+    #[default]
+    Other,
+}
+
+/// A call of a tool as its span records it.
+#[derive(Debug)]
+pub struct Tool {
+    /// The call, without its turn.
+    pub call: Call,
+    /// The output and what of it is not imported, until it becomes an event.
+    pub output: RefCell<Option<(Output, Skipped)>>,
+}
+
+impl SpanKind {
+    pub fn tool(name: &str, id: Option<&str>, input: Option<Value>, output: Option<Value>) -> Self {
+        let output = output.map(|value| {
+            let mut skipped = Skipped::default();
+            let Output { text, failed } = text::recorded(value, &mut skipped);
+            let failed = flag(value.decoded()).or(failed);
+            (Output { text, failed }, skipped)
+        });
+        let call = Call::new(Some(name), CallInput::recorded(input), id, 0);
+        Self::Tool(Tool { call, output: output.into() })
+    }
+}
+
+/// Returns the success according to a score or feedback of this name, if it states any.
+pub fn label(name: &str, value: Value) -> Option<bool> {
+    let names = ["success", "task_success", "passed", "resolved", "is_correct"];
+    let label = match value.as_f64() {
+        Some(0.0) => Some(false),
+        Some(1.0) => Some(true),
+        _ => value.as_bool(),
+    };
+    label.filter(|_| names.iter().any(|known| name.eq_ignore_ascii_case(known)))
+}
+
+/// Returns the member of this name of an object without others.
+pub fn only_member<'d>(object: Value<'d>, name: &str) -> Option<Value<'d>> {
+    object.get(name).filter(|_| object.members().count() == 1)
+}
+
+impl Span {
+    /// Sets the messages of both sides, and counts non-empty sides without any. A span with messages is a model
+    /// call, unless it is an agent.
+    pub fn set_sides(&mut self, is_agent: bool, sides: &Sides, is_empty: impl Fn(Side) -> bool) {
+        let copy = |messages: &Messages| Document::build_all(messages.iter()).ok();
+        self.sides = sides.each_ref().map(|messages| messages.as_ref().and_then(copy));
+        let unreadable = |side: &Side| sides[*side as usize].is_none() && !is_empty(*side);
+        self.unreadable = Side::BOTH.iter().filter(|side| unreadable(side)).count() as u64;
+        if is_agent {
+            self.kind = SpanKind::Agent;
+        } else if self.has_messages() {
+            self.kind = SpanKind::Model;
+        }
+    }
+
+    pub fn add_events(&mut self, [input, output]: [Vec<Document<'static>>; 2]) {
+        self.events[0].extend(input);
+        self.events[1].extend(output);
+    }
+
+    pub fn has_messages(&self) -> bool {
+        self.sides.iter().any(Option::is_some)
+    }
+
+    /// Returns the approximate size in bytes, as long as its kind is not known.
+    pub fn size(&self) -> usize {
+        let texts = [&self.id, &self.parent, &self.message].into_iter().flatten();
+        let documents = self.events.iter().flatten().chain([&self.recorded]);
+        size_of::<Self>()
+            + texts.chain([&self.name]).map(String::len).sum::<usize>()
+            + documents.map(Document::size).sum::<usize>()
+    }
+
+    /// Returns how much a model call records; `None` for other spans.
+    pub fn quality(&self) -> Option<u8> {
+        let [input, output] = &self.sides;
+        let quality = u8::from(input.is_some()) + u8::from(output.is_some() && !self.is_plain);
+        matches!(self.kind, SpanKind::Model).then_some(quality)
+    }
+
+    pub fn is_error(&self) -> bool {
+        self.status == Some(false)
+    }
+}
+
+pub fn is_empty(value: Value) -> bool {
+    match value.decoded().kind() {
+        Kind::Null => true,
+        Kind::String(text) => json::is_blank(text),
+        Kind::Array(elements) => elements.is_empty(),
+        Kind::Object(object) => object.members().next().is_none(),
+        Kind::Bool(_) | Kind::Number(_) => false,
+    }
+}
+
+/// The spans of a trace that is open.
+#[derive(Default)]
+pub struct Spans {
+    pub all: Vec<Span>,
+    places: Ids,
+    pub size: usize,
+}
+
+impl Spans {
+    pub fn push(&mut self, span: Span, out: &mut Sink) {
+        let next = self.all.len() as u32;
+        if self.places.get_or_insert(span.id.as_deref(), || next) != next {
+            return out.skip("repeated");
+        }
+        self.size += span.size();
+        self.all.push(Span { line: out.line, ..span });
+    }
+
+    pub fn get(&mut self, id: &str) -> Option<&mut Span> {
+        self.all.get_mut(self.places.get(id)? as usize)
+    }
+}
