@@ -1,7 +1,7 @@
 //! The JavaScript class `FileLock`, for files that one process at a time may change.
 
 use std::{
-    fs::{File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io,
 };
 
@@ -11,6 +11,7 @@ use napi_derive::napi;
 /// A lock that the system releases at the latest when its process ends.
 #[napi]
 pub struct FileLock {
+    path: String,
     file: Option<File>,
 }
 
@@ -22,14 +23,33 @@ impl FileLock {
         let failed = |error: io::Error| Error::from_reason(format!("cannot lock {path}: {error}"));
         let file = OpenOptions::new().append(true).create(true).open(&path).map_err(failed)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { file: Some(file) })),
+            // Whoever takes the next lock of the path does not see this file.
+            Ok(()) if is_removed(&file) => Ok(None),
+            Ok(()) => Ok(Some(Self { path, file: Some(file) })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(failed(error)),
         }
     }
 
+    /// Removes the file, and releases the lock.
     #[napi(catch_unwind)]
     pub fn release(&mut self) {
+        // Windows would refuse to open it until its last handle is closed.
+        if self.file.is_some() && cfg!(unix) {
+            // An empty file may stay.
+            let _ = fs::remove_file(&self.path);
+        }
         self.file = None;
     }
+}
+
+#[cfg(unix)]
+fn is_removed(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().is_ok_and(|found| found.nlink() == 0)
+}
+
+#[cfg(not(unix))]
+const fn is_removed(_: &File) -> bool {
+    false
 }

@@ -172,7 +172,7 @@ test("kp-score skips and counts files of a folder that are not logs, and refuses
 		const { stderr } = await assertEnds(code, [command, "mixed", ...off]);
 		assert.match(
 			stderr,
-			/warning: skipped 6 files without a log of an agent, such as mixed\/comments\.json$/m,
+			/warning: skipped 4 files without a log of an agent, such as mixed\/comments\.json$/m,
 		);
 	}
 	assert.deepEqual(await idsOf(["score", "mixed", ...OFF]), ["t:2", "t:1"]);

@@ -85,7 +85,8 @@ async function refuseRows(error, { signal, sources }) {
 	const { contentOf } = require("../rows.js");
 	const found = ({ name, isStream }) => name === error.source && !isStream;
 	const source = error.code === "UNKNOWN_FORMAT" && sources.find(found);
-	if (!source || !(await contentOf(source, signal)).rows) throw error;
+	const { rows } = source ? await contentOf(source, signal).catch(() => ({})) : {};
+	if (!rows) throw error;
 	throw new InputError(
 		`${source.name}: it has rows that kp-score score wrote, not logs: kp-score explain, compare and calibrate take them`,
 	);
