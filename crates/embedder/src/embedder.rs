@@ -9,7 +9,7 @@ use std::{
 use knowledgepulse_workers::{CancelToken, join};
 
 use crate::{
-    EmbedError, Embedding, LongText, ModelSettings, Result, Tokenizer,
+    EMBEDDING_LEN, EmbedError, Embedding, LoadTimes, LongText, ModelSettings, Result, Tokenizer,
     backend::Backend,
     custom::CustomFolder,
     folder::ModelFolder,
@@ -54,6 +54,8 @@ pub struct Embedder {
     pub fingerprint: String,
     /// The length of an embedding.
     pub dimensions: usize,
+    /// The times of the parts of its load.
+    pub times: LoadTimes,
 }
 
 impl Embedder {
@@ -63,23 +65,29 @@ impl Embedder {
         folder: ModelFolder,
         settings: &ModelSettings,
         fingerprint: String,
+        times: LoadTimes,
     ) -> Result<Self> {
         let weights = folder.custom().map_or(0, CustomFolder::bytes);
         memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
-        let (tokenizer, backend) =
-            join(|| folder.read_tokenizer(settings), || folder.load(settings));
+        let (tokenizer, backend) = join(
+            || times.tokenizer.of(|| folder.read_tokenizer(settings)),
+            || folder.load(settings, &times),
+        );
         let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
         let (backend, onnx_error) = backend?;
         let tokenizer = tokenizer.unwrap_or_else(panicked)?;
         memory_probe::release_free();
-        let (memo, dimensions) = Default::default();
+        let (memo, dimensions) = (Memo::default(), EMBEDDING_LEN);
         let mut embedder =
-            Self { tokenizer, backend, onnx_error, memo, folder, fingerprint, dimensions };
-        embedder.dimensions = embedder.probe(settings)?;
+            Self { tokenizer, backend, onnx_error, memo, folder, fingerprint, dimensions, times };
+        if embedder.folder.custom().is_some() {
+            embedder.dimensions = embedder.times.model.of(|| embedder.probe(settings))?;
+        }
+        embedder.times.end();
         Ok(embedder)
     }
 
-    /// Runs the model once, because a model that loads may still fail to run. Returns the length of its vectors.
+    /// Runs a custom model, which may fail although it loads. Returns the length of its vectors.
     fn probe(&self, settings: &ModelSettings) -> Result<usize> {
         let never = CancelToken::default();
         let dimensions = self.run(&self.tokenizer.window_of(&[0]), &never)?.len();

@@ -30,6 +30,7 @@ mod embedder;
 mod folder;
 #[doc(hidden)] // Public for the benchmarks only.
 pub mod kernels;
+mod load_times;
 mod memo;
 mod model;
 mod pooling;
@@ -40,6 +41,7 @@ pub use backend::{disable_telemetry, library_version};
 pub use embed_error::EmbedError;
 pub use embedder::{Embedded, Embedder};
 pub use folder::fingerprint;
+pub use load_times::LoadTimes;
 pub(crate) use model::files::BuiltInFiles;
 pub use model::{BackendKind, ModelOptions, ModelSettings, PackageFolder, Precision};
 pub use pooling::Pooling;

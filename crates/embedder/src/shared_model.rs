@@ -12,7 +12,8 @@ use knowledgepulse_workers::fault;
 use once_cell::sync::OnceCell;
 
 use crate::{
-    EmbedError, Embedder, ModelSettings, Result, folder::ModelFolder, kernels::int8::Machine,
+    EmbedError, Embedder, LoadTimes, ModelSettings, Result, folder::ModelFolder,
+    kernels::int8::Machine,
 };
 
 /// After a failure, calls within this time get the same error; the first later one loads again.
@@ -125,20 +126,25 @@ impl SharedModel {
 }
 
 fn load(settings: &ModelSettings) -> Result<Loaded> {
+    let times = LoadTimes::begin();
     let folder = ModelFolder::open(settings)?;
     // Before they are read, so that a later change is noticed.
     let mut files: Vec<_> = folder.files(settings).into_iter().map(file_state).collect();
-    let embedder = load_from(folder, settings).map_err(|error| settings.advise(error))?;
+    let embedder = load_from(folder, settings, times).map_err(|error| settings.advise(error))?;
     if embedder.onnx_error.is_some() {
         files.extend(settings.library().map(file_state));
     }
     Ok((embedder, files))
 }
 
-fn load_from(folder: ModelFolder, settings: &ModelSettings) -> Result<Arc<Embedder>> {
-    let fingerprint = folder.fingerprint()?;
+fn load_from(
+    folder: ModelFolder,
+    settings: &ModelSettings,
+    times: LoadTimes,
+) -> Result<Arc<Embedder>> {
+    let fingerprint = times.digest.of(|| folder.fingerprint())?;
     let Some(custom) = folder.custom() else {
-        return Embedder::load(folder, settings, fingerprint).map(Arc::new);
+        return Embedder::load(folder, settings, fingerprint, times).map(Arc::new);
     };
     let ModelSettings { backend, threads, .. } = settings;
     let (checks, library) = (custom.checks(), settings.library());
@@ -148,7 +154,7 @@ fn load_from(folder: ModelFolder, settings: &ModelSettings) -> Result<Arc<Embedd
     if let Some(embedder) = same(&loaded()) {
         return Ok(embedder);
     }
-    let embedder = Arc::new(Embedder::load(folder, settings, fingerprint)?);
+    let embedder = Arc::new(Embedder::load(folder, settings, fingerprint, times)?);
     let mut models = loaded();
     models.retain(|_, model| model.strong_count() > 0);
     // Another thread may have loaded the same model meanwhile.

@@ -6,14 +6,15 @@ use half::f16;
 use knowledgepulse_workers::{CancelToken, fault};
 use once_cell::sync::OnceCell;
 use ort::{
+    environment::Environment,
     session::{NoSelectedOutputs, RunOptions, Session},
     value::{DynValue, Outlet, Tensor, TensorElementType, ValueType},
 };
 
 use super::CustomFolder;
 use crate::{
-    EmbedError, Embedding, ModelSettings, Pooling, Result,
-    backend::{Backend, interruptible, library, run, runtime_error, session_builder},
+    EmbedError, Embedding, Pooling, Result,
+    backend::{Backend, interruptible, run, runtime_error, session_builder},
     pooling,
 };
 
@@ -50,13 +51,16 @@ const INPUTS: [(&str, Value); 4] = [
 const TOKEN_IDS: &str = "input_ids";
 
 impl CustomGraph {
-    /// Loads the library and the graph, and checks inputs and outputs.
-    pub(crate) fn load(folder: Arc<CustomFolder>, settings: &ModelSettings) -> Result<Self> {
-        let environment = library::environment(&settings.library()?)?;
+    /// Loads the graph, and checks inputs and outputs.
+    pub(crate) fn load(
+        folder: Arc<CustomFolder>,
+        environment: &Environment,
+        threads: usize,
+    ) -> Result<Self> {
         fault::point("session");
         let load = |threads| session_builder(environment, threads)?.commit_from_file(&folder.graph);
         // The system may refuse more threads than the calling one.
-        let session = load(settings.threads).or_else(|_| load(1));
+        let session = load(threads).or_else(|_| load(1));
         let session = session.map_err(|error| EmbedError::file(&folder.graph, error))?;
         let failed = |what: String| EmbedError::file(&folder.graph, what);
         let inputs = session.inputs().iter().map(Input::of).collect::<Result<Vec<_>, _>>();

@@ -14,6 +14,8 @@ mod threads;
 use knowledgepulse_workers::fault;
 use pulp::{Arch, Simd, WithSimd};
 
+use crate::EMBEDDING_LEN;
+
 pub use float::{
     LayerNorm, Linear, LinearWeights, Norm, PANEL, SelfAttention, Table, embed_tokens, pool,
 };
@@ -21,7 +23,7 @@ pub(crate) use shared_slice::SharedSlice;
 pub(crate) use threads::Threads;
 
 /// The numbers of a token in the input and the output of a layer.
-const WIDTH: usize = 384;
+pub(crate) const WIDTH: usize = EMBEDDING_LEN;
 const HEADS: usize = 12;
 /// The numbers of a token in one head.
 const HEAD: usize = WIDTH / HEADS;

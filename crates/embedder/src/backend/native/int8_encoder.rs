@@ -6,11 +6,11 @@
 
 use std::cell::Cell;
 
-use super::{FFN, LAYERS, Runner, WIDTH, Weights};
+use super::{Embeddings, FFN, LAYERS, Layer, Runner};
 use crate::{
     Embedding, Result,
     kernels::{
-        Kernel, LinearWeights, SharedSlice, embed_tokens,
+        Kernel, LinearWeights, Norm, SharedSlice, WIDTH, embed_tokens,
         int8::{
             Aligned, Int8Weights, Keys, KeysMut, Machine, Multiply, Normalize, Projection,
             Quantize, Quantized, Registers, attend, with_registers,
@@ -27,27 +27,43 @@ const MAX_ROWS: usize = 64;
 /// Fewer tokens do not justify another thread, which would load all weights for them.
 const MIN_ROWS: usize = 8;
 
-/// The weights in integers, for one kind of registers.
+/// The layers in integers, for one kind of registers.
 pub struct Int8Encoder {
     machine: Machine,
-    weights: Weights<Int8Weights>,
+    layers: Vec<Layer<'static, Int8Weights>>,
 }
 
 impl Int8Encoder {
-    /// Reads the weights and rounds them for the registers of a machine.
-    pub fn load(tensors: &mut Tensors, machine: Machine) -> Result<Self> {
-        let convert = |layer: LinearWeights| with_registers!(machine, registers => Int8Weights::new(registers, &layer));
-        Ok(Self { machine, weights: Weights::load(tensors, convert)? })
+    /// Reads the layers and rounds their weights for the registers of a machine.
+    pub fn read(tensors: &mut Tensors, machine: Machine) -> Result<Self, String> {
+        let convert = |linear: LinearWeights| with_registers!(machine, registers => Int8Weights::new(registers, &linear));
+        let own = |norm: Norm| Norm {
+            gamma: norm.gamma.into_owned().into(),
+            beta: norm.beta.into_owned().into(),
+        };
+        let next = |_| {
+            let Layer { qkv, output, attention_norm, up, down, ffn_norm } =
+                Layer::next(tensors, convert)?;
+            let (attention_norm, ffn_norm) = (own(attention_norm), own(ffn_norm));
+            Ok(Layer { qkv, output, attention_norm, up, down, ffn_norm })
+        };
+        Ok(Self { machine, layers: (0..LAYERS).map(next).collect::<Result<_, String>>()? })
     }
 
-    pub fn embed(&self, runner: &Runner, ids: &[i64]) -> Result<Embedding> {
-        with_registers!(self.machine, registers => self.embed_with(registers, runner, ids))
+    pub fn embed(
+        &self,
+        runner: &Runner,
+        embeddings: &Embeddings,
+        ids: &[i64],
+    ) -> Result<Embedding> {
+        with_registers!(self.machine, registers => self.embed_with(registers, runner, embeddings, ids))
     }
 
     fn embed_with<R: Registers>(
         &self,
         registers: R,
         runner: &Runner,
+        embeddings: &Embeddings,
         ids: &[i64],
     ) -> Result<Embedding> {
         let tokens = ids.len();
@@ -60,7 +76,8 @@ impl Int8Encoder {
         for layer in 0..=LAYERS {
             runner.run(LayerKernel {
                 registers,
-                weights: &self.weights,
+                embeddings,
+                layers: &self.layers,
                 ids,
                 rows,
                 layer,
@@ -80,7 +97,8 @@ impl Int8Encoder {
 /// `query_scale` \[tokens\].
 struct LayerKernel<'a, R> {
     registers: R,
-    weights: &'a Weights<Int8Weights>,
+    embeddings: &'a Embeddings<'a>,
+    layers: &'a [Layer<'static, Int8Weights>],
     ids: &'a [i64],
     /// The tokens of a task.
     rows: usize,
@@ -129,12 +147,12 @@ impl<R: Registers> Kernel for LayerKernel<'_, R> {
 impl<R: Registers> LayerKernel<'_, R> {
     /// Computes the tokens from `first`, with `x` \[rows, 384\] and their queries.
     fn compute(&self, first: usize, x: &mut [f32], queries: Quantized, buffers: &mut Buffers) {
-        let Self { registers, weights, .. } = *self;
+        let Self { registers, embeddings, layers, .. } = *self;
         let rows = queries.scale.len();
         let (wide, bytes) = buffers;
         let scale = &mut [0.0; MAX_ROWS][..rows];
         if let Some(index) = self.layer.checked_sub(1) {
-            let layer = &weights.layers[index];
+            let layer = &layers[index];
             // What comes after these rows is free, and begins a cache line.
             let (attended, scores) = wide.split_at_mut(rows * WIDTH);
             attend(registers, &queries, first, self.keys, scores, bytes, attended);
@@ -153,11 +171,15 @@ impl<R: Registers> LayerKernel<'_, R> {
             registers.call(Normalize { x, norm: &layer.ffn_norm, quantized });
         } else {
             let ids = &self.ids[first..first + rows];
-            embed_tokens(ids, &weights.words, &weights.positions, first, x);
+            embed_tokens(ids, &embeddings.words, &embeddings.positions, first, x);
             let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
-            registers.call(Normalize { x, norm: &weights.norm, quantized: Some(&mut quantized) });
+            registers.call(Normalize {
+                x,
+                norm: &embeddings.norm,
+                quantized: Some(&mut quantized),
+            });
         }
-        if let Some(layer) = weights.layers.get(self.layer) {
+        if let Some(layer) = layers.get(self.layer) {
             let quantized = &Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             let projected = &mut wide[..rows * 3 * WIDTH];
             registers.call(Multiply::<false>::new(quantized, &layer.qkv, projected));

@@ -8,45 +8,61 @@ mod int8_encoder;
 mod tests;
 
 use knowledgepulse_workers::CancelToken;
+use memmap2::Mmap;
 
 use super::Backend;
 use crate::{
-    BuiltInFiles, EMBEDDING_LEN, EmbedError, Embedding, MAX_TOKENS, Precision, Result,
+    BuiltInFiles, EmbedError, Embedding, MAX_TOKENS, Precision, Result,
     kernels::{
-        self, Kernel, LayerNorm, Linear, LinearWeights, Norm, SelfAttention, Table, Threads,
+        self, Kernel, LayerNorm, Linear, LinearWeights, Norm, SelfAttention, Table, Threads, WIDTH,
         embed_tokens, int8::Machine, pool,
     },
-    model::tensors::Tensors,
+    model::{
+        files::{Unverified, WEIGHTS},
+        tensors::Tensors,
+    },
 };
 use int8_encoder::Int8Encoder;
 
-const WIDTH: usize = EMBEDDING_LEN;
 const FFN: usize = 4 * WIDTH;
 const LAYERS: usize = 6;
 const VOCABULARY: usize = 30_522;
 
 /// The model and its threads.
 pub(crate) struct NativeModel {
-    encoder: Encoder,
+    /// The weights.
+    file: Mmap,
+    /// The linear layers in integers, for [`Precision::Fast`].
+    fast: Option<Int8Encoder>,
     threads: Threads,
 }
 
-/// The weights in the format of a precision.
-enum Encoder {
-    Exact(Weights<LinearWeights<'static>>),
-    Fast(Int8Encoder),
-}
-
 impl NativeModel {
-    /// Reads the weights, and checks the length and the digest of the file.
-    pub(crate) fn load(files: &BuiltInFiles, precision: Precision, threads: usize) -> Result<Self> {
-        let mut tensors = Tensors::open(files)?;
-        let encoder = match precision {
-            Precision::Exact => Encoder::Exact(Weights::load(&mut tensors, |layer| layer)?),
-            Precision::Fast => Encoder::Fast(Int8Encoder::load(&mut tensors, Machine::detect())?),
+    /// Maps the weights, and rounds those of the fast model.
+    pub(crate) fn load(
+        files: &BuiltInFiles,
+        precision: Precision,
+        threads: usize,
+    ) -> Result<Unverified<Box<dyn Backend>>> {
+        let machine = (precision == Precision::Fast).then(Machine::detect);
+        let model = Self::read(files.map(WEIGHTS)?, machine, threads)
+            .map_err(|what| EmbedError::file(&files.path(WEIGHTS), what))?;
+        Ok(Unverified::new(Box::new(model)))
+    }
+
+    /// Returns the exact model, or the fast one for the registers of a machine. Fails if the file has another layout.
+    fn read(file: Mmap, machine: Option<Machine>, threads: usize) -> Result<Self, String> {
+        let mut tensors = Tensors::of(&file);
+        Embeddings::next(&mut tensors)?;
+        let fast = match machine {
+            Some(machine) => Some(Int8Encoder::read(&mut tensors, machine)?),
+            None => {
+                (0..LAYERS).try_for_each(|_| Layer::next(&mut tensors, drop).map(drop))?;
+                None
+            }
         };
         tensors.finish()?;
-        Ok(Self { encoder, threads: Threads::new(threads) })
+        Ok(Self { file, fast, threads: Threads::new(threads) })
     }
 }
 
@@ -57,88 +73,95 @@ impl Backend for NativeModel {
             let expected = format!("expected 1 to {MAX_TOKENS} tokens below {VOCABULARY}");
             return Err(EmbedError::Model(format!("{expected}, got {ids:?}")));
         }
-        let embed = |threads| {
+        let tensors = &mut Tensors::of(&self.file);
+        let embeddings = &Embeddings::next(tensors).map_err(EmbedError::Model)?;
+        self.threads.run(|threads| {
             let runner = Runner { threads, cancel };
-            match &self.encoder {
-                Encoder::Exact(weights) => runner.embed(weights, ids),
-                Encoder::Fast(encoder) => encoder.embed(&runner, ids),
+            match &self.fast {
+                None => runner.embed(embeddings, tensors, ids),
+                Some(encoder) => encoder.embed(&runner, embeddings, ids),
             }
-        };
-        self.threads.run(embed)
+        })
     }
 }
 
-/// The weights of the model, with linear layers of type `L`.
-struct Weights<L> {
-    words: Table<'static>,
-    positions: Table<'static>,
-    norm: Norm<'static>,
-    layers: Vec<Layer<L>>,
+/// The first weights of the file.
+struct Embeddings<'a> {
+    words: Table<'a>,
+    positions: Table<'a>,
+    norm: Norm<'a>,
 }
 
-struct Layer<L> {
+impl<'a> Embeddings<'a> {
+    fn next(tensors: &mut Tensors<'a>) -> Result<Self, String> {
+        let mut table = |entries: usize| {
+            let values = tensors.next(entries * WIDTH)?.into();
+            Ok::<_, String>(Table { values, scale: tensors.next(entries)?.into() })
+        };
+        let (words, positions) = (table(VOCABULARY)?, table(MAX_TOKENS)?);
+        Ok(Self { words, positions, norm: next_norm(tensors)? })
+    }
+}
+
+/// The weights of a layer, with linear layers of type `L`.
+struct Layer<'a, L> {
     /// Query, key and value side by side.
     qkv: L,
     output: L,
-    attention_norm: Norm<'static>,
+    attention_norm: Norm<'a>,
     up: L,
     down: L,
-    ffn_norm: Norm<'static>,
+    ffn_norm: Norm<'a>,
 }
 
-impl<L> Weights<L> {
-    /// Reads the weights in the order of the file, and converts the linear layers one by one.
-    fn load(tensors: &mut Tensors, convert: impl Fn(LinearWeights<'static>) -> L) -> Result<Self> {
-        let words = Table::load(tensors, VOCABULARY)?;
-        let positions = Table::load(tensors, MAX_TOKENS)?;
-        let norm = Norm::load(tensors)?;
-        let linear = |tensors: &mut Tensors, depth: usize, columns| {
+impl<'a, L> Layer<'a, L> {
+    /// Returns the next layer, with its linear layers converted.
+    fn next(
+        tensors: &mut Tensors<'a>,
+        convert: impl Fn(LinearWeights<'a>) -> L,
+    ) -> Result<Self, String> {
+        let linear = |tensors: &mut Tensors<'a>, depth: usize, columns| {
             let values = tensors.next(depth * columns)?.into();
             let (scale, bias) = (tensors.next(columns)?.into(), tensors.next(columns)?.into());
-            Ok(convert(LinearWeights { values, scale, bias }))
+            Ok::<_, String>(convert(LinearWeights { values, scale, bias }))
         };
-        let layer = |_| {
-            Ok(Layer {
-                qkv: linear(tensors, WIDTH, 3 * WIDTH)?,
-                output: linear(tensors, WIDTH, WIDTH)?,
-                attention_norm: Norm::load(tensors)?,
-                up: linear(tensors, WIDTH, FFN)?,
-                down: linear(tensors, FFN, WIDTH)?,
-                ffn_norm: Norm::load(tensors)?,
-            })
-        };
-        Ok(Self { words, positions, norm, layers: (0..LAYERS).map(layer).collect::<Result<_>>()? })
+        Ok(Self {
+            qkv: linear(tensors, WIDTH, 3 * WIDTH)?,
+            output: linear(tensors, WIDTH, WIDTH)?,
+            attention_norm: next_norm(tensors)?,
+            up: linear(tensors, WIDTH, FFN)?,
+            down: linear(tensors, FFN, WIDTH)?,
+            ffn_norm: next_norm(tensors)?,
+        })
     }
 }
 
-impl Table<'_> {
-    fn load(tensors: &mut Tensors, entries: usize) -> Result<Self> {
-        let values = tensors.next(entries * WIDTH)?.into();
-        Ok(Self { values, scale: tensors.next(entries)?.into() })
-    }
-}
-
-impl Norm<'_> {
-    fn load(tensors: &mut Tensors) -> Result<Self> {
-        Ok(Self { gamma: tensors.next(WIDTH)?.into(), beta: tensors.next(WIDTH)?.into() })
-    }
+fn next_norm<'a>(tensors: &mut Tensors<'a>) -> Result<Norm<'a>, String> {
+    Ok(Norm { gamma: tensors.next(WIDTH)?.into(), beta: tensors.next(WIDTH)?.into() })
 }
 
 /// Runs the kernels of one text.
 struct Runner<'a> {
-    /// The threads of the pool on which it runs; 1 if there is no pool.
+    /// The threads that run tasks.
     threads: usize,
     cancel: &'a CancelToken,
 }
 
 impl Runner<'_> {
-    fn embed(&self, weights: &Weights<LinearWeights>, ids: &[i64]) -> Result<Embedding> {
+    fn embed(
+        &self,
+        embeddings: &Embeddings,
+        layers: &mut Tensors,
+        ids: &[i64],
+    ) -> Result<Embedding> {
         let narrow = || vec![0.0; ids.len() * WIDTH];
         let [mut x, mut h, mut sum] = [narrow(), narrow(), narrow()];
         let mut wide = vec![0.0; ids.len() * FFN];
-        embed_tokens(ids, &weights.words, &weights.positions, 0, &mut sum);
-        self.run(LayerNorm::new(&weights.norm, &sum, &mut x))?;
-        for Layer { qkv, output, attention_norm, up, down, ffn_norm } in &weights.layers {
+        embed_tokens(ids, &embeddings.words, &embeddings.positions, 0, &mut sum);
+        self.run(LayerNorm::new(&embeddings.norm, &sum, &mut x))?;
+        for _ in 0..LAYERS {
+            let Layer { qkv, output, attention_norm, up, down, ffn_norm } =
+                &Layer::next(layers, |linear| linear).map_err(EmbedError::Model)?;
             let projected = &mut wide[..ids.len() * 3 * WIDTH];
             self.run(Linear::new(qkv, &x, None, false, projected))?;
             self.run(SelfAttention::new(projected, &mut h))?;

@@ -20,16 +20,15 @@ static FILES: LazyLock<BuiltInFiles> =
 /// The exact model with 1 to 3 threads.
 fn model(threads: usize) -> &'static NativeModel {
     static MODELS: LazyLock<[NativeModel; 3]> = LazyLock::new(|| {
-        [1, 2, 3].map(|threads| NativeModel::load(&FILES, Precision::Exact, threads).unwrap())
+        [1, 2, 3]
+            .map(|threads| NativeModel::read(FILES.map(WEIGHTS).unwrap(), None, threads).unwrap())
     });
     &MODELS[threads - 1]
 }
 
 /// The fast model in the registers of a machine.
 fn fast(machine: Machine, threads: usize) -> NativeModel {
-    let mut tensors = Tensors::open(&FILES).unwrap();
-    let encoder = Int8Encoder::load(&mut tensors, machine).unwrap();
-    NativeModel { encoder: Encoder::Fast(encoder), threads: Threads::new(threads) }
+    NativeModel::read(FILES.map(WEIGHTS).unwrap(), Some(machine), threads).unwrap()
 }
 
 /// Returns `count` tokens, which hardly repeat.
@@ -43,6 +42,7 @@ fn run_gives_the_bits_of_onnx_runtime() {
     let settings = ModelSettings::of(PackageFolder::new(&PACKAGE));
     let environment = library::environment(&settings.library().unwrap()).unwrap();
     let onnx = OnnxModel::load(&FILES, environment, settings.threads).unwrap();
+    let onnx = onnx.verified(FILES.verify(WEIGHTS).unwrap());
     let never = CancelToken::default();
     let short = [1, 2, 3, 7, 8, 9, 17, 33, 48, 49].map(|count| (count, &[1, 2, 3][..]));
     let long = [97, 200, 512].map(|count| (count, &[3][..]));

@@ -9,17 +9,24 @@ use std::{
     sync::Arc,
 };
 
-use knowledgepulse_workers::{CancelToken, fault, join};
+use knowledgepulse_workers::{CancelToken, fault};
 use ort::{
     AsPointer,
     environment::Environment,
     logging::LogLevel,
-    session::{NoSelectedOutputs, RunOptions, Session, builder::SessionBuilder},
+    session::{
+        NoSelectedOutputs, RunOptions, Session,
+        builder::{GraphOptimizationLevel, SessionBuilder},
+    },
     value::{DynValue, Tensor},
 };
 
 use super::Backend;
-use crate::{BuiltInFiles, EmbedError, Embedding, Result, kernels::Threads, model::files::WEIGHTS};
+use crate::{
+    BuiltInFiles, EmbedError, Embedding, Result,
+    kernels::Threads,
+    model::files::{Unverified, WEIGHTS},
+};
 
 const GRAPH: &str = "exact.onnx";
 
@@ -30,22 +37,25 @@ pub struct OnnxModel {
 }
 
 impl OnnxModel {
-    /// Makes a session from files that match the manifest. Hashes the weights while the graph is loaded, which takes
-    /// about the same time.
-    pub fn load(files: &BuiltInFiles, environment: &Environment, threads: usize) -> Result<Self> {
+    /// Makes a session. Checks the graph, and the length of the weights.
+    pub fn load(
+        files: &BuiltInFiles,
+        environment: &Environment,
+        threads: usize,
+    ) -> Result<Unverified<Box<dyn Backend>>> {
+        fault::point("session");
         // Before ONNX Runtime reads them.
         files.verify(GRAPH)?;
         files.verify_length(WEIGHTS)?;
-        let load = || {
-            fault::point("session");
-            let builder = session_builder(environment, 1)?;
-            builder.with_operators(operators::domain()?)?.commit_from_file(files.path(GRAPH))
+        let make = || {
+            session_builder(environment, 1)?
+                // All operators are ours.
+                .with_optimization_level(GraphOptimizationLevel::Disable)?
+                .with_operators(operators::domain()?)?
+                .commit_from_file(files.path(GRAPH))
         };
-        let (session, verified) = join(load, || files.verify(WEIGHTS));
-        verified?;
-        let panicked = |_| EmbedError::Runtime("the session could not be created: panic".into());
-        let session = session.map_err(panicked)?.map_err(runtime_error)?;
-        Ok(Self { session, threads: Threads::new(threads) })
+        let session = make().map_err(runtime_error)?;
+        Ok(Unverified::new(Box::new(Self { session, threads: Threads::new(threads) })))
     }
 }
 
