@@ -5,10 +5,15 @@ use std::{path::PathBuf, sync::Arc};
 use knowledgepulse_workers::{fault, join};
 
 use crate::{
-    BackendKind, BuiltInFiles, EmbedError, LoadTimes, ModelSettings, Precision, Result, Tokenizer,
     backend::{Backend, NativeModel, OnnxModel, library},
     custom::{CustomFolder, CustomGraph},
-    model::{MANIFEST, VOCABULARY, files::WEIGHTS},
+    embed_error::{EmbedError, Result},
+    load_times::LoadTimes,
+    model::{
+        BackendKind, ModelSettings, Precision,
+        files::{BuiltInFiles, MANIFEST, VOCABULARY, WEIGHTS},
+    },
+    text::Tokenizer,
 };
 
 /// A loaded backend, and the reason if the native one replaces ONNX Runtime.
@@ -74,15 +79,16 @@ impl ModelFolder {
     /// backend runs the built-in model, with the same bits.
     pub fn load(&self, settings: &ModelSettings, times: &LoadTimes) -> Result<Loaded> {
         let ModelSettings { backend, precision, threads, .. } = *settings;
-        let environment =
-            || times.library.of(|| settings.library().and_then(|path| library::environment(&path)));
+        let environment = || {
+            times.of("library", || settings.library().and_then(|path| library::environment(&path)))
+        };
         let files = match self {
             Self::BuiltIn(files) => files,
             Self::Custom(_) if backend == BackendKind::Native => return Err(EmbedError::NeedsOnnx),
             Self::Custom(folder) => {
                 let environment = environment()?;
                 let load = || CustomGraph::load(folder.clone(), environment, threads);
-                return Ok((Box::new(times.model.of(load)?), None));
+                return Ok((Box::new(times.of("model", load)?), None));
             }
         };
         let load = || {
@@ -93,9 +99,9 @@ impl ModelFolder {
                 Ok(Some(environment)) => OnnxModel::load(files, environment, threads),
                 _ => NativeModel::load(files, precision, threads),
             };
-            times.model.of(load).map(|model| (model, onnx_error))
+            times.of("model", load).map(|model| (model, onnx_error))
         };
-        let (weights, loaded) = join(|| times.digest.of(|| files.verify(WEIGHTS)), load);
+        let (weights, loaded) = join(|| times.of("digest", || files.verify(WEIGHTS)), load);
         let panicked = |_| Err(EmbedError::Model("hashing the weights panicked".into()));
         let weights = weights.unwrap_or_else(panicked)?;
         let (model, onnx_error) = loaded?;

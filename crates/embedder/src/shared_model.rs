@@ -12,8 +12,12 @@ use knowledgepulse_workers::fault;
 use once_cell::sync::OnceCell;
 
 use crate::{
-    EmbedError, Embedder, LoadTimes, ModelSettings, Result, folder::ModelFolder,
+    embed_error::{EmbedError, Result},
+    embedder::Embedder,
+    folder::ModelFolder,
     kernels::int8::Machine,
+    load_times::LoadTimes,
+    model::ModelSettings,
 };
 
 /// After a failure, calls within this time get the same error; the first later one loads again.
@@ -23,7 +27,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 static MODELS: Mutex<Vec<Weak<SharedModel>>> = Mutex::new(Vec::new());
 
 /// The loaded custom models by their contents and settings, so that equal folders share one.
-static LOADED: Mutex<BTreeMap<String, Weak<Embedder>>> = Mutex::new(BTreeMap::new());
+static CUSTOM_MODELS: Mutex<BTreeMap<String, Weak<Embedder>>> = Mutex::new(BTreeMap::new());
 
 /// The state of a model.
 #[derive(Clone)]
@@ -142,14 +146,14 @@ fn load_from(
     settings: &ModelSettings,
     times: LoadTimes,
 ) -> Result<Arc<Embedder>> {
-    let fingerprint = times.digest.of(|| folder.fingerprint())?;
+    let fingerprint = times.of("digest", || folder.fingerprint())?;
     let Some(custom) = folder.custom() else {
         return Embedder::load(folder, settings, fingerprint, times).map(Arc::new);
     };
     let ModelSettings { backend, threads, .. } = settings;
     let (checks, library) = (custom.checks(), settings.library());
     let key = format!("{fingerprint} {checks} {backend:?} {threads} {library:?}");
-    let loaded = || LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let loaded = || CUSTOM_MODELS.lock().unwrap_or_else(PoisonError::into_inner);
     let same = |models: &BTreeMap<_, Weak<_>>| models.get(&key).and_then(Weak::upgrade);
     if let Some(embedder) = same(&loaded()) {
         return Ok(embedder);
@@ -167,7 +171,7 @@ fn load_from(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BackendKind, Precision, model::CONFIG};
+    use crate::model::{BackendKind, Precision, files::CONFIG};
 
     fn settings(folder: &str) -> ModelSettings {
         ModelSettings {

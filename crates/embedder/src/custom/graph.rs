@@ -11,11 +11,12 @@ use ort::{
     value::{DynValue, Outlet, Tensor, TensorElementType, ValueType},
 };
 
-use super::CustomFolder;
+use super::folder::CustomFolder;
 use crate::{
-    EmbedError, Embedding, Pooling, Result,
-    backend::{Backend, interruptible, run, runtime_error, session_builder},
-    pooling,
+    backend::{Backend, interruptible, run_session, runtime_error, session_builder},
+    embed_error::{EmbedError, Result},
+    pooling::{self, Pooling},
+    shape::Embedding,
 };
 
 const MAX_WIDTH: usize = 4096;
@@ -101,7 +102,7 @@ impl CustomGraph {
             };
             inputs.push((name.as_c_str(), tensor.map_err(runtime_error)?));
         }
-        let output = run(&self.session, options, &inputs, &self.output)?;
+        let output = run_session(&self.session, options, &inputs, &self.output)?;
         self.embedding(&output, ids.len())
     }
 
@@ -150,7 +151,7 @@ impl CustomGraph {
 }
 
 impl Backend for CustomGraph {
-    fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
+    fn embed_ids(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
         if ids.is_empty() {
             return Err(EmbedError::Model("a text has no tokens, not even special ones".into()));
         }

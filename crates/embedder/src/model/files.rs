@@ -10,11 +10,17 @@ use blake3::{Hash, Hasher};
 use memmap2::Mmap;
 use serde::Deserialize;
 
-use crate::{EMBEDDING_LEN, EmbedError, MAX_TOKENS, Result};
+use crate::{
+    embed_error::{EmbedError, Result},
+    shape::{EMBEDDING_LEN, MAX_TOKENS},
+};
 
 pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const WEIGHTS: &str = "model.bin";
 pub(crate) const VOCABULARY: &str = "vocabulary.bin";
+/// Files that only custom models have.
+pub(crate) const CONFIG: &str = "config.json";
+pub(crate) const TOKENIZER: &str = "tokenizer.json";
 /// The file beside the shipped library with its entry, as in the manifest.
 const LIBRARY_ENTRY: &str = "onnxruntime.json";
 /// The largest tokenizers have about 40 MB.

@@ -32,7 +32,7 @@ impl<'a> Tensors<'a> {
     }
 
     /// Fails if the file has more than has been read.
-    pub fn finish(self) -> Result<(), String> {
+    pub fn finish(&self) -> Result<(), String> {
         if self.end == self.file.len() { Ok(()) } else { Err(self.wrong()) }
     }
 

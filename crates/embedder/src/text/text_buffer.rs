@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-use super::{LongText, beginning, char_roles::is_chinese};
-use crate::{MAX_TOKENS, ModelSettings};
+use super::{
+    char_roles::is_chinese,
+    long_text::{LongText, beginning},
+};
+use crate::{model::ModelSettings, shape::MAX_TOKENS};
 
 /// The longest text that is kept where only its first window counts, in bytes.
 const MAX_BYTES: usize = 2 << 20;

@@ -23,7 +23,7 @@ use ort::{
 };
 
 use crate::{
-    EmbedError, Result,
+    embed_error::{EmbedError, Result},
     model::files::{regular_file, verify_library},
 };
 
@@ -36,7 +36,7 @@ struct LoadedLibrary {
 }
 
 /// Failures leave these empty, so that later attempts may succeed.
-static LOADED: OnceCell<LoadedLibrary> = OnceCell::new();
+static LIBRARY: OnceCell<LoadedLibrary> = OnceCell::new();
 static ENVIRONMENT: OnceCell<Environment> = OnceCell::new();
 
 /// Disables the telemetry client of ONNX Runtime, for a library of the user's own: some versions have one, the shipped
@@ -61,7 +61,7 @@ pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
     // The loader's own message for a missing file is about the search path, not about the file.
     let file = fs::canonicalize(path).map_err(|error| failed(error.to_string()))?;
     regular_file(&file)?;
-    let loaded = LOADED.get_or_try_init(|| {
+    let loaded = LIBRARY.get_or_try_init(|| {
         verify_library(path)?;
         load(path, &file).map_err(|reason| EmbedError::Library { path: path.clone(), reason })
     })?;
@@ -74,7 +74,7 @@ pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
 
 /// Returns the version of the library, once it is loaded.
 pub fn library_version() -> Option<&'static str> {
-    LOADED.get().map(|loaded| loaded.version.as_str())
+    LIBRARY.get().map(|loaded| loaded.version.as_str())
 }
 
 fn make_environment() -> ort::Result<Environment> {

@@ -21,11 +21,12 @@ use ort::{
     value::{DynValue, Tensor},
 };
 
-use super::Backend;
+use super::loaded::Backend;
 use crate::{
-    BuiltInFiles, EmbedError, Embedding, Result,
-    kernels::Threads,
-    model::files::{Unverified, WEIGHTS},
+    embed_error::{EmbedError, Result},
+    kernels::TextThreads,
+    model::files::{BuiltInFiles, Unverified, WEIGHTS},
+    shape::Embedding,
 };
 
 const GRAPH: &str = "exact.onnx";
@@ -33,7 +34,7 @@ const GRAPH: &str = "exact.onnx";
 /// The exact graph: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\]. Its operators use threads of our own.
 pub struct OnnxModel {
     session: Session,
-    threads: Threads,
+    threads: TextThreads,
 }
 
 impl OnnxModel {
@@ -55,17 +56,17 @@ impl OnnxModel {
                 .commit_from_file(files.path(GRAPH))
         };
         let session = make().map_err(runtime_error)?;
-        Ok(Unverified::new(Box::new(Self { session, threads: Threads::new(threads) })))
+        Ok(Unverified::new(Box::new(Self { session, threads: TextThreads::new(threads) })))
     }
 }
 
 impl Backend for OnnxModel {
-    fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
+    fn embed_ids(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
         interruptible(cancel, |options| {
             let ids = Tensor::from_array(([ids.len()], ids.to_vec())).map_err(runtime_error)?;
             let inputs = [(c"input_ids", ids.into_dyn())];
-            let run = |_| run(&self.session, options, &inputs, c"embedding");
-            let output = self.threads.run(run)?;
+            let run = |_| run_session(&self.session, options, &inputs, c"embedding");
+            let output = self.threads.for_text(run)?;
             Ok(output.try_extract_tensor().map_err(runtime_error)?.1.into())
         })
     }
@@ -101,7 +102,7 @@ pub fn session_builder(environment: &Environment, threads: usize) -> ort::Result
 ///
 /// `Session::run` needs `&mut self`, for execution providers that are not thread-safe. The C API documents `Run` as safe
 /// to call concurrently on one session, and the CPU provider, the only one here, and our operators are thread-safe.
-pub fn run(
+pub fn run_session(
     session: &Session,
     options: &RunOptions<NoSelectedOutputs>,
     inputs: &[(&CStr, DynValue)],

@@ -8,7 +8,7 @@ use pulp::{
     x86::{V3, V4},
 };
 
-use super::{Registers, Work};
+use super::registers::{Registers, WithRegisters};
 
 /// AVX-512 with VNNI.
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +32,12 @@ impl Registers for Avx512 {
     }
 
     #[inline(always)]
-    fn call<W: Work>(self, work: W) {
+    fn call<W: WithRegisters>(self, work: W) {
         #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni")]
         #[target_feature(enable = "fma,bmi1,bmi2,lzcnt,popcnt,fxsr")]
         #[inline(never)]
-        fn compiled<W: Work>(registers: Avx512, work: W) {
-            work.run(registers);
+        fn compiled<W: WithRegisters>(registers: Avx512, work: W) {
+            work.with_registers(registers);
         }
         // SAFETY: `new` has found the features.
         unsafe { compiled(self, work) }
@@ -112,16 +112,16 @@ impl<const VNNI: bool> Registers for Avx2<VNNI> {
     }
 
     #[inline(always)]
-    fn call<W: Work>(self, work: W) {
+    fn call<W: WithRegisters>(self, work: W) {
         #[target_feature(enable = "avx2,avxvnni,fma,bmi1,bmi2,lzcnt,popcnt,fxsr")]
         #[inline(never)]
-        fn with_vnni<W: Work>(registers: Avx2<true>, work: W) {
-            work.run(registers);
+        fn with_vnni<W: WithRegisters>(registers: Avx2<true>, work: W) {
+            work.with_registers(registers);
         }
         #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,fxsr")]
         #[inline(never)]
-        fn without_vnni<W: Work>(registers: Avx2<false>, work: W) {
-            work.run(registers);
+        fn without_vnni<W: WithRegisters>(registers: Avx2<false>, work: W) {
+            work.with_registers(registers);
         }
         // SAFETY: `new` has found the features.
         unsafe {

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use pulp::Simd;
 
 use crate::{
-    Embedding,
-    kernels::{EPSILON, Kernel, SharedSlice},
+    kernels::{kernel::Kernel, split_slice::SplitSlice},
     pooling::normalize,
+    shape::{EPSILON, Embedding},
 };
 
 /// The rows of a task of [`LayerNorm`].
@@ -23,7 +23,7 @@ pub struct Norm<'a> {
 pub struct LayerNorm<'a> {
     norm: &'a Norm<'a>,
     x: &'a [f32],
-    y: SharedSlice<'a, f32>,
+    y: SplitSlice<'a, f32>,
 }
 
 impl<'a> LayerNorm<'a> {
@@ -33,7 +33,7 @@ impl<'a> LayerNorm<'a> {
         let width = norm.gamma.len();
         assert!(width > 0 && width.is_multiple_of(16) && norm.beta.len() == width);
         assert!(x.len().is_multiple_of(width) && y.len() == x.len());
-        Self { norm, x, y: SharedSlice::new(y) }
+        Self { norm, x, y: SplitSlice::new(y) }
     }
 }
 
@@ -43,7 +43,7 @@ impl Kernel for LayerNorm<'_> {
     }
 
     #[inline(always)]
-    unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
+    unsafe fn run_task<S: Simd>(&self, simd: S, task: usize) {
         let Self { norm: Norm { gamma, beta }, x, y } = self;
         let width = gamma.len();
         let (gamma, beta) = (S::as_simd_f32s(gamma).0, S::as_simd_f32s(beta).0);

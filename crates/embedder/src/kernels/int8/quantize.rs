@@ -3,9 +3,12 @@
 use pulp::Simd;
 
 use super::functions_i8::gelu;
-use crate::kernels::{
-    EPSILON, Norm, PANEL, WIDTH,
-    arch::{Floats, Registers, Work},
+use crate::{
+    kernels::{
+        arch::{Floats, Registers, WithRegisters},
+        float::{Norm, PANEL},
+    },
+    shape::{EPSILON, WIDTH},
 };
 
 /// The largest quantized integer.
@@ -31,9 +34,9 @@ pub struct Normalize<'a, 'b> {
     pub quantized: Option<&'a mut Quantized<'b>>,
 }
 
-impl Work for Normalize<'_, '_> {
+impl WithRegisters for Normalize<'_, '_> {
     #[inline(always)]
-    fn run<R: Registers>(self, registers: R) {
+    fn with_registers<R: Registers>(self, registers: R) {
         let Self { x, norm, mut quantized } = self;
         for (row, x) in x.chunks_exact_mut(WIDTH).enumerate() {
             normalize(registers, x, norm);
@@ -138,9 +141,9 @@ pub struct Quantize<'a, 'b> {
     pub quantized: &'a mut Quantized<'b>,
 }
 
-impl Work for Quantize<'_, '_> {
+impl WithRegisters for Quantize<'_, '_> {
     #[inline(always)]
-    fn run<R: Registers>(self, registers: R) {
+    fn with_registers<R: Registers>(self, registers: R) {
         let Self { x, gelu: has_gelu, quantized: Quantized { bytes, scale } } = self;
         let depth = x.len() / scale.len();
         let rows = x.chunks_exact_mut(depth).zip(bytes.chunks_exact_mut(depth));
