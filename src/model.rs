@@ -231,7 +231,8 @@ pub fn settings() -> Settings {
     CURRENT.read().unwrap_or_else(PoisonError::into_inner).settings.clone()
 }
 
-/// Changes the settings of the process. Equal settings keep the loaded model, and forget a failure to load it.
+/// Changes the settings of the process. If they have the same effect as before, a loaded model stays, and a failed load is
+/// tried again.
 pub fn configure(texts: &HashMap<String, String>) -> Result<()> {
     let mut current = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
     let mut settings = current.settings.clone();

@@ -96,18 +96,17 @@ pub fn for_each(count: usize, run: impl Fn(usize) + Sync) -> bool {
     !tasks.has_panicked.into_inner()
 }
 
-/// The tasks of a kernel.
+/// The tasks of a kernel. Each thread has a part of them: tasks in a row share caches.
 struct Tasks<'a> {
     run: &'a (dyn Fn(usize) + Sync),
     count: usize,
-    /// The number of tasks that have been taken of the part of each thread.
+    /// How many tasks of each part have been taken.
     taken: [AtomicUsize; MAX_THREADS],
     has_panicked: AtomicBool,
 }
 
 impl Tasks<'_> {
-    /// Runs tasks until all are taken: first those of the part of the thread `thread` of `threads`, in order, because tasks in a
-    /// row share caches, then those of other threads.
+    /// Runs tasks until all are taken: those of the part of this thread in order, then those that other threads have left.
     fn run_from(&self, thread: usize, threads: usize) {
         for part in (thread..threads).chain(0..thread) {
             let [start, end] = [part, part + 1].map(|part| part * self.count / threads);

@@ -146,8 +146,8 @@ impl BuiltInFiles {
     }
 }
 
-/// Checks the library against the entry beside it, if there is one with its name. Fails if the entry exists but cannot be
-/// read, for example for lack of file descriptors.
+/// Checks a library against the entry beside it. Without an entry, or with one for another name, any library is right. An
+/// entry that exists but cannot be read, for example for lack of file descriptors, is an error.
 pub fn verify_library(path: &Path) -> Result<()> {
     let beside = path.with_file_name(LIBRARY_ENTRY);
     if beside.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {

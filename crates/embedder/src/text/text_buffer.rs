@@ -20,9 +20,9 @@ const MAX_BYTES: usize = 2 << 20;
 ///   around Chinese characters, and normalises each segment by itself. No special token contains white space or
 ///   Chinese. So what comes before white space or a Chinese character has the same tokens whatever follows, and
 ///   only there is the text cut.
-/// - A segment is split around punctuation, and ASCII survives normalisation. So an ASCII letter or digit that
-///   follows ASCII white space or punctuation begins a word, unless it is the one such letter of a special token,
-///   and a Chinese character is a word. Each of these yields at least one token of its own, `[UNK]` if no other.
+/// - A segment is split around punctuation, and ASCII survives normalisation. So an ASCII letter or digit after ASCII
+///   white space or punctuation begins a word, or is the first letter of a special token, and a Chinese character is a
+///   word. Each word and special token is at least one token.
 ///
 /// The window and whether it is cut depend on the first [`MAX_TOKENS`] tokens: one place is taken by `[CLS]`, and
 /// one token more than there is room for shows that the text is cut.

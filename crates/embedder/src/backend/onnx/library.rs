@@ -123,8 +123,8 @@ type ErrorNumberOf = unsafe extern "system" fn(*const OrtStatus) -> i32;
 /// The library's own `GetErrorCode`.
 static ERROR_NUMBER: OnceCell<ErrorNumberOf> = OnceCell::new();
 
-/// Takes the place of `GetErrorCode`: for errors of the system, such as too many open files, the library returns
-/// the system's number, which may be no `OrtErrorCode`.
+/// Replaces `GetErrorCode` of the library, which returns numbers that are no `OrtErrorCode` for errors of the system, such as
+/// too many open files.
 unsafe extern "system" fn error_code(status: *const OrtStatus) -> OrtErrorCode {
     const LAST: i32 = OrtErrorCode::ORT_DEVICE_RESET as i32;
     // SAFETY: the caller passes a status.

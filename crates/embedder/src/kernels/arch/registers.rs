@@ -31,25 +31,25 @@ pub trait Registers: Copy + Send + Sync {
     /// Runs `work` in a separate function that is compiled for these registers.
     fn call<W: WithRegisters>(self, work: W);
 
-    /// Converts bytes of a row, which stand for numbers within ±127, to bytes of a column. Returns what the sum of
-    /// [`Registers::dot`] of this column with any row lacks.
+    /// Converts bytes of a row, which stand for numbers within ±127, to bytes of a column. Returns the correction to add to
+    /// the sum of [`Registers::dot`] of this column with any row.
     #[inline(always)]
     fn column(bytes: &mut [u8]) -> i32 {
-        let mut lacking = 0;
+        let mut correction = 0;
         for byte in bytes {
             *byte ^= Self::ZERO;
             let number = byte.cast_signed();
-            lacking -= i32::from(Self::ZERO) * i32::from(number);
+            correction -= i32::from(Self::ZERO) * i32::from(number);
             if Self::MAGNITUDES {
                 *byte = *byte & 128 | number.unsigned_abs();
-                lacking -= i32::from(number.min(0));
+                correction -= i32::from(number.min(0));
             }
         }
-        lacking
+        correction
     }
 
-    /// Adds to each lane of `sums` the products of the four bytes of `row` and `columns`, except what [`Registers::column`]
-    /// returns.
+    /// Adds to each lane of `sums` the products of the four bytes of `row` and `columns`. The final sums need the correction
+    /// that [`Registers::column`] returns.
     fn dot(
         self,
         sums: Integers<Self>,

@@ -173,9 +173,9 @@ impl<const VNNI: bool> Registers for Avx2<VNNI> {
     }
 }
 
-/// Adds the products of bytes, of which those of columns are signs and magnitudes: `maddubs` takes one factor without a sign,
-/// and with more than 7 bits in it the 16-bit sums would saturate. Where a column is negative, the row is complemented; that
-/// is less by 1 than to negate it.
+/// Adds the products of bytes of `row` and `columns`, which are signs and magnitudes. `maddubs` takes its first factor without
+/// a sign; magnitudes have 7 bits, so its 16-bit sums do not saturate. Where a column is negative, the row is complemented,
+/// that is, negated less 1. [`Registers::column`] corrects the 1.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn dot_of_magnitudes(sums: __m256i, row: __m256i, columns: __m256i) -> __m256i {

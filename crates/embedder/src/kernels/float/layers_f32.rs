@@ -13,7 +13,7 @@ use crate::{
 /// The rows of a task of [`LayerNorm`].
 const ROWS: usize = 16;
 
-/// The weights of a normalisation, \[width\] each, in the memory of ONNX Runtime or their own.
+/// The weights of a normalisation, \[width\] each.
 pub struct Norm<'a> {
     pub gamma: Cow<'a, [f32]>,
     pub beta: Cow<'a, [f32]>,
@@ -73,8 +73,7 @@ impl Kernel for LayerNorm<'_> {
     }
 }
 
-/// A table of 16-bit integers `values` \[entries, width\], and `scale` \[entries\], the factor of each entry, in the memory
-/// of ONNX Runtime or its own.
+/// A table of 16-bit integers `values` \[entries, width\], and `scale` \[entries\], the factor of each entry.
 pub struct Table<'a> {
     pub values: Cow<'a, [i16]>,
     pub scale: Cow<'a, [f32]>,

@@ -19,7 +19,7 @@ pub const PANEL: usize = 16;
 /// The columns of a task: the width of a full tile of the widest registers.
 const STRIP: usize = 3 * PANEL;
 
-/// The weights of a linear layer, with `scale` and `bias` \[columns\], in the memory of ONNX Runtime or their own.
+/// The weights of a linear layer, usually in mapped memory. `scale` and `bias` are \[columns\].
 pub struct LinearWeights<'a> {
     /// \[columns / 16, depth, 16\]: panels of 16 columns. A weight is this times `scale`.
     pub values: Cow<'a, [i16]>,

@@ -25,14 +25,14 @@ use crate::{
 /// The queries that are processed together: their scores stay in the first-level cache.
 const QUERIES: usize = 8;
 
-/// The factor of weights: the greatest that gives at most 255 with every number of the pattern.
+/// The integer of the weight 1 before dither. With any number of [`PATTERN`] it rounds to at most 255.
 const LARGEST_WEIGHT: f32 = 254.9;
 
 /// The logarithm of the scale of the values after the last token: their weights are 0.
 const NO_VALUE: f32 = -1e4;
 
-/// Dither: added to weights before rounding, so that many small weights of a query do not all become 0. Evenly
-/// distributed numbers within ±½ by key; each query and head starts at another one.
+/// Dither: numbers within ±½, less 128, which are added to weights before rounding. Without them, many small weights of a query
+/// would all become 0. The keys take consecutive numbers; each query and head starts at another place.
 static PATTERN: LazyLock<Aligned<f32>> = LazyLock::new(|| {
     let mut pattern = Aligned::zeros(MAX_TOKENS + STARTS * PANEL);
     for (at, number) in pattern.iter_mut().enumerate() {
@@ -320,7 +320,7 @@ impl WithRegisters for Weigh<'_> {
     }
 }
 
-/// Computes the initial sums of weighted values, which cancel the product with weights of 0 out.
+/// Computes the initial sums of weighted values. A weight of 0 is stored as another byte, whose products they subtract.
 struct MixStart<'a> {
     keys: &'a Keys,
     start: &'a mut [i32; WIDTH],

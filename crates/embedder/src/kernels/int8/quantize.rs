@@ -14,7 +14,8 @@ use crate::{
 /// The largest quantized integer.
 pub const LARGEST: f32 = 127.0;
 
-/// 2⁻¹⁰⁰, the least maximum of a row: `LARGEST` divided by a much smaller one overflows.
+/// 2⁻¹⁰⁰. A row with a smaller maximum is quantized as if that were its maximum, because `LARGEST` divided by a much smaller
+/// number overflows.
 const LEAST: f32 = 7.888_609e-31;
 
 /// The numbers that are rotated in registers.
@@ -79,8 +80,7 @@ fn normalize<R: Registers>(registers: R, x: &mut [f32], Norm { gamma, beta }: &N
     }
 }
 
-/// Partial results of a reduction, in as many lanes for registers of every width. So all registers reduce in the
-/// same order, and consecutive operations do not depend on each other.
+/// The partial results of a reduction: 64, whatever the width of registers. So all registers reduce in the same order.
 #[repr(align(64))]
 pub struct Lanes(pub [f32; LANES]);
 
