@@ -8,6 +8,8 @@ async function timed(work) {
 	return [result, performance.now() - start];
 }
 
+/** From the start of the process, except before its clock. */
+const nodeTime = performance.now();
 const [side, json, warm] = process.argv.slice(2);
 const trace = JSON.parse(json);
 const [, importTime] = await timed(() =>
@@ -26,12 +28,15 @@ if (warm) {
 }
 const [score, scoreTime] = await timed(() => scorer.evaluateValue(trace));
 assertModel(scorer);
+const { loadMs = null, libraryVersion = null } = scorer.status?.().embedder ?? {};
 const first = {
 	score,
+	nodeTime,
 	importTime,
 	libraryImportTime,
 	warmUpTime,
 	scoreTime,
-	libraryVersion: scorer.status?.().embedder.libraryVersion ?? null,
+	loadTime: loadMs?.total ?? null,
+	libraryVersion,
 };
 process.send({ result: first });

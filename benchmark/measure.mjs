@@ -121,7 +121,14 @@ export async function measureFirstScore(sides, plan, agreement) {
 		);
 	const rows = [
 		medians("first score after start, ms", cold, (start) => start.sinceStart),
+		medians("of which Node.js, ms", cold, (start) => start.nodeTime),
 		medians("import, ms", cold, (start) => start.importTime),
+		medians("load of the model, ms", cold, (start) => start.loadTime),
+		medians(
+			"tokens and model, ms",
+			cold,
+			({ scoreTime, loadTime }) => loadTime && scoreTime - loadTime,
+		),
 		medians("import transformers.js, ms", warm, (start) => start.libraryImportTime),
 		medians("warm-up, ms", warm, (start) => start.warmUpTime),
 		medians("first score after warm-up, ms", warm, (start) => start.scoreTime),

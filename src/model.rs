@@ -336,6 +336,7 @@ impl ModelEmbedder {
             "maxTokens": loaded.map(|loaded| loaded.max_tokens()),
             "library": library,
             "libraryVersion": version,
+            "loadMs": loaded.map(|loaded| loaded.times.milliseconds()),
         })
     }
 

@@ -80,6 +80,11 @@ describe("a damaged model folder", () => {
 	/** Settings, a file that they read, and how it is damaged. */
 	const rows = [
 		...["model.bin", "vocabulary.bin"].map((name) => [{}, name, all]),
+		[
+			{},
+			"vocabulary.bin",
+			Object.keys(damages).filter((way) => way.startsWith("one other bit at")),
+		],
 		[{}, "manifest.json", ["missing", "empty", "a folder", "cut at 0.5", "text"]],
 		[{}, "exact.onnx", ["missing", "cut at 0.5", "one other bit"]],
 		...[NATIVE, FAST].flatMap((options) => [

@@ -35,6 +35,10 @@ for (const [precision, backend, library] of [
 		);
 		assert.equal(embedder.backend, backend);
 		assert.match(String(embedder.libraryVersion), library);
+		const { total, ...parts } = embedder.loadMs;
+		assert.deepEqual(Object.keys(parts), ["digest", "library", "model", "tokenizer"]);
+		assert.ok(Object.values(parts).every((time) => time >= 0 && time <= total));
+		assert.equal(parts.library === 0, backend === "native");
 		assert.deepEqual([status.pending, status.cacheSize], [0, 0]);
 		assert.deepEqual(after, status);
 		assert.equal(novelty.source, "empty-cache", "even for the empty text");

@@ -153,6 +153,7 @@ test("status reports embedder, cache and calls, before, during and after a call"
 		maxTokens: null,
 		library,
 		libraryVersion: null,
+		loadMs: null,
 	};
 	assert.deepEqual(idle, {
 		embedder,

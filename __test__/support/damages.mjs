@@ -23,7 +23,7 @@ function overwrite(file, at, bytes) {
 }
 
 /** Flips a bit of the byte at `at`. */
-function flip(file, at, bit) {
+function flip(file, at, bit = 0) {
 	overwrite(file, at, Buffer.of(readFileSync(file)[at] ^ (1 << bit)));
 }
 
@@ -46,6 +46,8 @@ const damagesAt = (name, shares, damage) =>
 			(file) => damage(file, Math.floor(statSync(file).size * share)),
 		]),
 	);
+
+const VOCABULARY_PARTS = [0, 0.00001, 0.1, 0.4, 0.8, 0.999999];
 
 /** Ways to damage any file. */
 export const damages = {
@@ -76,6 +78,8 @@ export const damages = {
 		rmSync(file);
 		symlinkSync(file, file);
 	},
+	// Of a vocabulary: the number of words, the longest, where words begin, the hash table, the text and its end.
+	...damagesAt("one other bit", VOCABULARY_PARTS, flip),
 	...damagesAt("cut", [0.1, 0.5, 0.9, 0.999], truncateSync),
 	...damagesAt("zeros", [0.02, 0.3, 0.7], (file, at) => overwrite(file, at, Buffer.alloc(64))),
 	...damagesAt("noise", [0.01, 0.4, 0.8], (file, at) => overwrite(file, at, NOISE)),

@@ -97,6 +97,20 @@ export interface ScoringStatus {
 		library: string | null;
 		/** Its version; also `null` until it is loaded. */
 		libraryVersion: string | null;
+		/**
+		 * How long the load took, in milliseconds; `null` until it has ended. The parts run partly at the same time, so
+		 * their sum may exceed `total`.
+		 */
+		loadMs: {
+			total: number;
+			/** Hashing the weights; with the files of a custom model. */
+			digest: number;
+			/** Checking and loading ONNX Runtime; 0 for `"native"`, and almost 0 if another model has loaded it. */
+			library: number;
+			/** Making the session of ONNX Runtime, or reading the weights into the native backend. */
+			model: number;
+			tokenizer: number;
+		} | null;
 	};
 	threads: number;
 	/** `null` for no limit. */

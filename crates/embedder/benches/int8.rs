@@ -13,7 +13,7 @@ use knowledgepulse_embedder::kernels::{
     LinearWeights, Norm,
     int8::{
         Aligned, Int8Weights, Keys, Machine, Multiply, Normalize, Projection, Quantize, Quantized,
-        Registers, Work, attend,
+        Registers, WithRegisters, attend,
     },
 };
 use pulp::Simd;
@@ -40,9 +40,9 @@ struct Peak;
 const SUMS: usize = 12;
 const ROUNDS: usize = 2000;
 
-impl Work for Peak {
+impl WithRegisters for Peak {
     #[inline(always)]
-    fn run<R: Registers>(self, registers: R) {
+    fn with_registers<R: Registers>(self, registers: R) {
         let factor = registers.simd().splat_i32s(0x0101_0101);
         let mut sums = [factor; SUMS];
         for _ in 0..ROUNDS {
@@ -60,8 +60,8 @@ struct Layer {
     name: String,
 }
 
-impl Work for Layer {
-    fn run<R: Registers>(self, registers: R) {
+impl WithRegisters for Layer {
+    fn with_registers<R: Registers>(self, registers: R) {
         let name = self.name.split('(').next().unwrap_or_default();
         let lanes = R::Simd::F32_LANES;
         let products = (SUMS * ROUNDS * 4 * lanes) as f64;
@@ -88,7 +88,7 @@ impl Work for Layer {
         let projected = numbers(TOKENS * 3 * WIDTH);
         let mut keys = Keys::new(TOKENS);
         let (mut bytes, mut scale) = (Aligned::zeros(TOKENS * WIDTH), vec![0.0; TOKENS]);
-        let shared = keys.shared();
+        let shared = keys.split();
         let mut project = |count: usize| {
             let queries =
                 Quantized { bytes: &mut bytes[..count * WIDTH], scale: &mut scale[..count] };

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+pub(crate) type Result<T, E = EmbedError> = std::result::Result<T, E>;
+
 /// The reason why there is no embedding. The message names the file if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages document the variants and fields")]

@@ -9,13 +9,16 @@ use std::{
 use knowledgepulse_workers::{CancelToken, run_both};
 
 use crate::{
-    EmbedError, Embedding, LongText, ModelSettings, Result, Tokenizer,
     backend::Backend,
     custom::CustomFolder,
+    embed_error::{EmbedError, Result},
     folder::ModelFolder,
+    load_times::LoadTimes,
     memo::Memo,
-    model::{TOKENIZER, memory_probe},
+    model::{ModelSettings, files::TOKENIZER, memory_probe},
     pooling,
+    shape::{EMBEDDING_LEN, Embedding},
+    text::{LongText, Tokenizer},
 };
 
 /// The maximum number of windows of a text in the memo; a longer text would displace all others.
@@ -54,6 +57,8 @@ pub struct Embedder {
     pub fingerprint: String,
     /// The length of an embedding.
     pub dimensions: usize,
+    /// The times of the parts of its load.
+    pub times: LoadTimes,
 }
 
 impl Embedder {
@@ -63,29 +68,35 @@ impl Embedder {
         folder: ModelFolder,
         settings: &ModelSettings,
         fingerprint: String,
+        times: LoadTimes,
     ) -> Result<Self> {
         let weights = folder.custom().map_or(0, CustomFolder::bytes);
         memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
-        let (tokenizer, backend) =
-            run_both(|| folder.read_tokenizer(settings), || folder.load(settings));
+        let (tokenizer, backend) = run_both(
+            || times.of("tokenizer", || folder.read_tokenizer(settings)),
+            || folder.load(settings, &times),
+        );
         let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
         let (backend, onnx_error) = backend?;
         let tokenizer = tokenizer.unwrap_or_else(panicked)?;
         memory_probe::release_free();
-        let (memo, dimensions) = Default::default();
+        let (memo, dimensions) = (Memo::default(), EMBEDDING_LEN);
         let mut embedder =
-            Self { tokenizer, backend, onnx_error, memo, folder, fingerprint, dimensions };
-        embedder.dimensions = embedder.probe(settings)?;
+            Self { tokenizer, backend, onnx_error, memo, folder, fingerprint, dimensions, times };
+        if embedder.folder.custom().is_some() {
+            embedder.dimensions = embedder.times.of("model", || embedder.probe(settings))?;
+        }
+        embedder.times.end();
         Ok(embedder)
     }
 
-    /// Runs the model once, because a model that loads may still fail to run. Returns the length of its vectors.
+    /// Runs a custom model, which may fail although it loads. Returns the length of its vectors.
     fn probe(&self, settings: &ModelSettings) -> Result<usize> {
         let never = CancelToken::default();
-        let dimensions = self.run(&self.tokenizer.window_of(&[0]), &never)?.len();
+        let dimensions = self.embed_window(&self.tokenizer.window_of(&[0]), &never)?.len();
         // ONNX Runtime fails for ids that are not in the embedding table.
         let largest = self.tokenizer.largest_id;
-        self.run(&self.tokenizer.window_of(&[largest]), &never).map_err(|error| {
+        self.embed_window(&self.tokenizer.window_of(&[largest]), &never).map_err(|error| {
             let path = settings.folder().unwrap_or_default().join(TOKENIZER);
             EmbedError::file(&path, format!("its largest id is {largest}, for which {error}"))
         })?;
@@ -123,7 +134,7 @@ impl Embedder {
         for ids in &windows {
             let compute = || {
                 is_computed.set(true);
-                self.run(ids, cancel)
+                self.embed_window(ids, cancel)
             };
             let embedding = match windows.len() {
                 ..=MAX_MEMO_WINDOWS => self.memo.get_or_embed(ids, compute),
@@ -145,8 +156,8 @@ impl Embedder {
     }
 
     /// Runs the model on one window.
-    fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
-        let embedding = self.backend.run(ids, cancel)?;
+    fn embed_window(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
+        let embedding = self.backend.embed_ids(ids, cancel)?;
         if embedding.iter().any(|x| !x.is_finite()) {
             return Err(EmbedError::Model("it gave a number that is not finite".into()));
         }

@@ -2,13 +2,18 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use knowledgepulse_workers::fault;
+use knowledgepulse_workers::{fault, run_both};
 
 use crate::{
-    BackendKind, BuiltInFiles, EmbedError, ModelSettings, Precision, Result, Tokenizer,
     backend::{Backend, NativeModel, OnnxModel, library},
     custom::{CustomFolder, CustomGraph},
-    model::{MANIFEST, VOCABULARY},
+    embed_error::{EmbedError, Result},
+    load_times::LoadTimes,
+    model::{
+        BackendKind, ModelSettings, Precision,
+        files::{BuiltInFiles, MANIFEST, VOCABULARY, WEIGHTS},
+    },
+    text::Tokenizer,
 };
 
 /// A loaded backend, and the reason if the native one replaces ONNX Runtime.
@@ -72,25 +77,35 @@ impl ModelFolder {
 
     /// Loads the model into the backend of the settings. If the ONNX Runtime library cannot be loaded, the native
     /// backend runs the built-in model, with the same bits.
-    pub fn load(&self, settings: &ModelSettings) -> Result<Loaded> {
-        let ModelSettings { precision, threads, .. } = *settings;
-        let native = |files| NativeModel::load(files, precision, threads);
-        match (self, settings.backend) {
-            (Self::BuiltIn(files), BackendKind::Onnx) if precision == Precision::Exact => {
-                match settings.library().and_then(|path| library::environment(&path)) {
-                    Ok(environment) => {
-                        let model = OnnxModel::load(files, environment, threads)?;
-                        Ok((Box::new(model), None))
-                    }
-                    Err(error) => Ok((Box::new(native(files)?), Some(error))),
-                }
+    pub fn load(&self, settings: &ModelSettings, times: &LoadTimes) -> Result<Loaded> {
+        let ModelSettings { backend, precision, threads, .. } = *settings;
+        let environment = || {
+            times.of("library", || settings.library().and_then(|path| library::environment(&path)))
+        };
+        let files = match self {
+            Self::BuiltIn(files) => files,
+            Self::Custom(_) if backend == BackendKind::Native => return Err(EmbedError::NeedsOnnx),
+            Self::Custom(folder) => {
+                let environment = environment()?;
+                let load = || CustomGraph::load(folder.clone(), environment, threads);
+                return Ok((Box::new(times.of("model", load)?), None));
             }
-            (Self::BuiltIn(files), _) => Ok((Box::new(native(files)?), None)),
-            (Self::Custom(folder), BackendKind::Onnx) => {
-                Ok((Box::new(CustomGraph::load(folder.clone(), settings)?), None))
-            }
-            (Self::Custom(_), BackendKind::Native) => Err(EmbedError::NeedsOnnx),
-        }
+        };
+        let load = || {
+            let uses_onnx = backend == BackendKind::Onnx && precision == Precision::Exact;
+            let environment = uses_onnx.then(environment).transpose();
+            let onnx_error = environment.as_ref().err().cloned();
+            let load = || match environment {
+                Ok(Some(environment)) => OnnxModel::load(files, environment, threads),
+                _ => NativeModel::load(files, precision, threads),
+            };
+            times.of("model", load).map(|model| (model, onnx_error))
+        };
+        let (weights, loaded) = run_both(|| times.of("digest", || files.verify(WEIGHTS)), load);
+        let panicked = |_| Err(EmbedError::Model("hashing the weights panicked".into()));
+        let weights = weights.unwrap_or_else(panicked)?;
+        let (model, onnx_error) = loaded?;
+        Ok((model.verified(weights), onnx_error))
     }
 }
 

@@ -30,9 +30,11 @@ mod embedder;
 mod folder;
 #[doc(hidden)] // Public for the benchmarks only.
 pub mod kernels;
+mod load_times;
 mod memo;
 mod model;
 mod pooling;
+mod shape;
 mod shared_model;
 mod sketch;
 mod text;
@@ -41,20 +43,10 @@ pub use backend::{disable_telemetry, library_version};
 pub use embed_error::EmbedError;
 pub use embedder::{Embedded, Embedder};
 pub use folder::fingerprint;
-pub(crate) use model::files::BuiltInFiles;
+pub use load_times::LoadTimes;
 pub use model::{BackendKind, ModelOptions, ModelSettings, PackageFolder, Precision};
 pub use pooling::Pooling;
+pub use shape::{EMBEDDING_LEN, Embedding, MAX_TOKENS};
 pub use shared_model::{LoadState, SharedModel};
 pub use sketch::sketch;
 pub use text::{LongText, TextBuffer, Tokenizer};
-
-/// The maximum number of tokens in a window of the built-in model, special ones included.
-pub const MAX_TOKENS: usize = 512;
-
-/// The length of an embedding of the built-in model.
-pub const EMBEDDING_LEN: usize = 384;
-
-pub(crate) type Result<T, E = EmbedError> = std::result::Result<T, E>;
-
-/// A vector of length 1, unless [`ModelOptions::normalize`] is `false`.
-pub type Embedding = Box<[f32]>;

@@ -9,7 +9,7 @@ use blake3::Hash;
 use lru::LruCache;
 use once_cell::sync::OnceCell;
 
-use crate::{Embedding, Result};
+use crate::{embed_error::Result, shape::Embedding};
 
 /// The maximum number of embeddings, at 1.6 kB each for vectors of 384 numbers.
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
@@ -46,7 +46,7 @@ mod tests {
     use std::{cell::Cell, thread};
 
     use super::*;
-    use crate::{EMBEDDING_LEN, EmbedError};
+    use crate::{embed_error::EmbedError, shape::EMBEDDING_LEN};
 
     fn embedding(x: f32) -> Embedding {
         vec![x; EMBEDDING_LEN].into()

@@ -1,6 +1,6 @@
 //! Pooling of the vectors of tokens, and of the windows of a text.
 
-use crate::Embedding;
+use crate::shape::Embedding;
 
 /// How the vectors of the tokens of a window are pooled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

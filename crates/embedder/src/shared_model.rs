@@ -12,7 +12,12 @@ use knowledgepulse_workers::fault;
 use once_cell::sync::OnceCell;
 
 use crate::{
-    EmbedError, Embedder, ModelSettings, Result, folder::ModelFolder, kernels::int8::Machine,
+    embed_error::{EmbedError, Result},
+    embedder::Embedder,
+    folder::ModelFolder,
+    kernels::int8::Machine,
+    load_times::LoadTimes,
+    model::ModelSettings,
 };
 
 /// After a failure, calls within this time get the same error; the first later one loads again.
@@ -22,7 +27,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 static MODELS: Mutex<Vec<Weak<SharedModel>>> = Mutex::new(Vec::new());
 
 /// The loaded custom models by their contents and settings, so that equal folders share one.
-static LOADED: Mutex<BTreeMap<String, Weak<Embedder>>> = Mutex::new(BTreeMap::new());
+static CUSTOM_MODELS: Mutex<BTreeMap<String, Weak<Embedder>>> = Mutex::new(BTreeMap::new());
 
 /// The state of a model.
 #[derive(Clone)]
@@ -125,30 +130,35 @@ impl SharedModel {
 }
 
 fn load(settings: &ModelSettings) -> Result<Loaded> {
+    let times = LoadTimes::begin();
     let folder = ModelFolder::open(settings)?;
     // Before they are read, so that a later change is noticed.
     let mut files: Vec<_> = folder.files(settings).into_iter().map(file_state).collect();
-    let embedder = load_from(folder, settings).map_err(|error| settings.advise(error))?;
+    let embedder = load_from(folder, settings, times).map_err(|error| settings.advise(error))?;
     if embedder.onnx_error.is_some() {
         files.extend(settings.library().map(file_state));
     }
     Ok((embedder, files))
 }
 
-fn load_from(folder: ModelFolder, settings: &ModelSettings) -> Result<Arc<Embedder>> {
-    let fingerprint = folder.fingerprint()?;
+fn load_from(
+    folder: ModelFolder,
+    settings: &ModelSettings,
+    times: LoadTimes,
+) -> Result<Arc<Embedder>> {
+    let fingerprint = times.of("digest", || folder.fingerprint())?;
     let Some(custom) = folder.custom() else {
-        return Embedder::load(folder, settings, fingerprint).map(Arc::new);
+        return Embedder::load(folder, settings, fingerprint, times).map(Arc::new);
     };
     let ModelSettings { backend, threads, .. } = settings;
     let (checks, library) = (custom.checks(), settings.library());
     let key = format!("{fingerprint} {checks} {backend:?} {threads} {library:?}");
-    let loaded = || LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let loaded = || CUSTOM_MODELS.lock().unwrap_or_else(PoisonError::into_inner);
     let same = |models: &BTreeMap<_, Weak<_>>| models.get(&key).and_then(Weak::upgrade);
     if let Some(embedder) = same(&loaded()) {
         return Ok(embedder);
     }
-    let embedder = Arc::new(Embedder::load(folder, settings, fingerprint)?);
+    let embedder = Arc::new(Embedder::load(folder, settings, fingerprint, times)?);
     let mut models = loaded();
     models.retain(|_, model| model.strong_count() > 0);
     // Another thread may have loaded the same model meanwhile.
@@ -161,7 +171,7 @@ fn load_from(folder: ModelFolder, settings: &ModelSettings) -> Result<Arc<Embedd
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BackendKind, Precision, model::CONFIG};
+    use crate::model::{BackendKind, Precision, files::CONFIG};
 
     fn settings(folder: &str) -> ModelSettings {
         ModelSettings {

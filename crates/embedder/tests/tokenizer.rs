@@ -1,11 +1,11 @@
 //! The tokenizer on the published vocabulary, and the text buffer before it.
 
-use std::{fmt::Write, fs, sync::LazyLock};
+use std::{fmt::Write, fs, path::Path, sync::LazyLock};
 
 use knowledgepulse_embedder::{
     LongText, MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer,
 };
-use knowledgepulse_test_support::{package_folder, published_tokenizer};
+use knowledgepulse_test_support::{package_folder, published_tokenizer, repeats};
 use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
 
@@ -190,13 +190,41 @@ fn built_in_gives_each_word_of_the_vocabulary_the_published_tokens() {
     }
 }
 
+/// Returns all strings in a JSON document.
+fn strings(value: serde_json::Value) -> Vec<String> {
+    use serde_json::Value::{Array, Object, String};
+    match value {
+        String(text) => vec![text],
+        Array(values) => values.into_iter().flat_map(strings).collect(),
+        Object(fields) => fields.into_iter().flat_map(|(_, value)| strings(value)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn built_in_gives_the_published_tokens_of_recorded_traces() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    for file in ["airline.jsonl", "software.jsonl"] {
+        // Recordings lie beside the repository, if at all.
+        for line in fs::read_to_string(folder.join(file)).unwrap_or_default().lines() {
+            for text in strings(serde_json::from_str(line).expect("a trace")) {
+                assert_eq!(ids(&text), reference(&text), "{text}");
+            }
+        }
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(repeats(2000) as u32))]
 
     #[test]
     fn built_in_gives_the_tokens_of_the_published_tokenizer(text in awkward()) {
         prop_assert_eq!(ids(&text), reference(&text));
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
     fn text_buffer_keeps_all_tokens_of_the_window(text in awkward()) {

@@ -1,18 +1,12 @@
 //! The software that runs a model: token ids to embedding.
 
+mod loaded;
 mod native;
 mod onnx;
 
-use knowledgepulse_workers::CancelToken;
-
+pub(crate) use loaded::Backend;
 pub(crate) use native::NativeModel;
 pub use onnx::library::{disable_telemetry, library_version};
-pub(crate) use onnx::{OnnxModel, interruptible, library, run, runtime_error, session_builder};
-
-use crate::{Embedding, Result};
-
-/// A loaded model. Any number of threads may run it at once, with the same bits.
-pub(crate) trait Backend: Send + Sync {
-    /// Embeds the tokens of a window, on all threads if no other text runs, else on the calling one.
-    fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding>;
-}
+pub(crate) use onnx::{
+    OnnxModel, interruptible, library, run_session, runtime_error, session_builder,
+};

@@ -4,12 +4,15 @@
 
 use std::{
     collections::BTreeSet,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use prost::Message;
 
-use crate::{EmbedError, Result, custom::is_inside, model::files::read};
+use crate::{
+    embed_error::{EmbedError, Result},
+    model::files::read,
+};
 
 /// The limit of Protocol Buffers.
 const MAX_GRAPH_BYTES: u64 = i32::MAX as u64;
@@ -98,6 +101,12 @@ pub(crate) fn files(graph: &Path) -> Result<Vec<PathBuf>> {
         return Err(EmbedError::file(graph, what));
     }
     Ok(found.iter().map(|location| graph.with_file_name(location)).collect())
+}
+
+/// Returns whether a relative path stays inside of its folder.
+pub fn is_inside(path: impl AsRef<Path>) -> bool {
+    let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    path.as_ref().components().all(is_below)
 }
 
 impl Model {

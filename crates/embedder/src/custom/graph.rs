@@ -6,15 +6,17 @@ use half::f16;
 use knowledgepulse_workers::{CancelToken, fault};
 use once_cell::sync::OnceCell;
 use ort::{
+    environment::Environment,
     session::{NoSelectedOutputs, RunOptions, Session},
     value::{DynValue, Outlet, Tensor, TensorElementType, ValueType},
 };
 
-use super::CustomFolder;
+use super::folder::CustomFolder;
 use crate::{
-    EmbedError, Embedding, ModelSettings, Pooling, Result,
-    backend::{Backend, interruptible, library, run, runtime_error, session_builder},
-    pooling,
+    backend::{Backend, interruptible, run_session, runtime_error, session_builder},
+    embed_error::{EmbedError, Result},
+    pooling::{self, Pooling},
+    shape::Embedding,
 };
 
 const MAX_WIDTH: usize = 4096;
@@ -50,13 +52,16 @@ const INPUTS: [(&str, Value); 4] = [
 const TOKEN_IDS: &str = "input_ids";
 
 impl CustomGraph {
-    /// Loads the library and the graph, and checks inputs and outputs.
-    pub(crate) fn load(folder: Arc<CustomFolder>, settings: &ModelSettings) -> Result<Self> {
-        let environment = library::environment(&settings.library()?)?;
+    /// Loads the graph, and checks inputs and outputs.
+    pub(crate) fn load(
+        folder: Arc<CustomFolder>,
+        environment: &Environment,
+        threads: usize,
+    ) -> Result<Self> {
         fault::point("session");
         let load = |threads| session_builder(environment, threads)?.commit_from_file(&folder.graph);
         // The system may refuse more threads than the calling one.
-        let session = load(settings.threads).or_else(|_| load(1));
+        let session = load(threads).or_else(|_| load(1));
         let session = session.map_err(|error| EmbedError::file(&folder.graph, error))?;
         let failed = |what: String| EmbedError::file(&folder.graph, what);
         let inputs = session.inputs().iter().map(Input::of).collect::<Result<Vec<_>, _>>();
@@ -97,7 +102,7 @@ impl CustomGraph {
             };
             inputs.push((name.as_c_str(), tensor.map_err(runtime_error)?));
         }
-        let output = run(&self.session, options, &inputs, &self.output)?;
+        let output = run_session(&self.session, options, &inputs, &self.output)?;
         self.embedding(&output, ids.len())
     }
 
@@ -146,7 +151,7 @@ impl CustomGraph {
 }
 
 impl Backend for CustomGraph {
-    fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
+    fn embed_ids(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
         if ids.is_empty() {
             return Err(EmbedError::Model("a text has no tokens, not even special ones".into()));
         }

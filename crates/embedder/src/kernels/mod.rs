@@ -6,80 +6,15 @@ mod aligned;
 pub(crate) mod arch;
 mod float;
 pub mod int8;
-mod shared_slice;
+mod kernel;
+mod split_slice;
 #[cfg(test)]
 pub(crate) mod testing;
-mod threads;
-
-use knowledgepulse_workers::fault;
-use pulp::{Arch, Simd, WithSimd};
+mod text_threads;
 
 pub use float::{
     LayerNorm, Linear, LinearWeights, Norm, PANEL, SelfAttention, Table, embed_tokens, pool,
 };
-pub(crate) use shared_slice::SharedSlice;
-pub(crate) use threads::Threads;
-
-/// The numbers of a token in the input and the output of a layer.
-const WIDTH: usize = crate::EMBEDDING_LEN;
-const HEADS: usize = 12;
-/// The numbers of a token in one head.
-const HEAD: usize = WIDTH / HEADS;
-
-/// What normalisation adds to the variance.
-const EPSILON: f32 = 1e-12;
-
-/// A computation in tasks, which may run in any order on any threads with the same bits.
-pub trait Kernel: Sync {
-    /// Returns the number of tasks.
-    fn tasks(&self) -> usize;
-
-    /// Runs a task, counted from 0, in the registers of `simd`.
-    ///
-    /// This and everything that it calls must be `#[inline(always)]` and have no closures, which are not compiled for the
-    /// registers.
-    ///
-    /// # Safety
-    ///
-    /// No other thread may run the same task at the same time.
-    unsafe fn run<S: Simd>(&self, simd: S, task: usize);
-}
-
-/// Runs all tasks of a kernel in the widest registers of the machine, on all threads of the text that the calling thread
-/// embeds. Returns whether no task has panicked. Takes the kernel, because two runs of it would write the same numbers:
-///
-/// ```compile_fail,E0382
-/// use knowledgepulse_embedder::kernels::{LayerNorm, Norm, run};
-///
-/// let norm = Norm { gamma: vec![1.0; 16].into(), beta: vec![0.0; 16].into() };
-/// let (x, mut y) = ([1.0; 16], [0.0; 16]);
-/// let kernel = LayerNorm::new(&norm, &x, &mut y);
-/// std::thread::scope(|scope| {
-///     scope.spawn(|| run(kernel));
-///     scope.spawn(|| run(kernel));
-/// });
-/// ```
-pub fn run(kernel: impl Kernel) -> bool {
-    let arch = Arch::new();
-    threads::for_each(kernel.tasks(), |index| {
-        fault::point("task");
-        // Each task runs once.
-        arch.dispatch(Task { kernel: &kernel, index });
-    })
-}
-
-/// One task of a kernel. Its maker must uphold the contract of [`Kernel::run`].
-struct Task<'a, K> {
-    kernel: &'a K,
-    index: usize,
-}
-
-impl<K: Kernel> WithSimd for Task<'_, K> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        // SAFETY: whoever made the task promises it.
-        unsafe { self.kernel.run(simd, self.index) }
-    }
-}
+pub use kernel::{Kernel, run};
+pub(crate) use split_slice::SplitSlice;
+pub(crate) use text_threads::TextThreads;

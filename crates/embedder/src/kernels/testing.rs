@@ -4,7 +4,11 @@ use std::thread;
 
 use pulp::{Arch, Scalar128b, Simd};
 
-use super::{HEAD, Kernel, LinearWeights, PANEL, Task, WIDTH};
+use super::{
+    float::{LinearWeights, PANEL},
+    kernel::{Kernel, Task},
+};
+use crate::shape::{HEAD, WIDTH};
 
 /// The registers in which a test runs a kernel.
 #[derive(Clone, Copy)]

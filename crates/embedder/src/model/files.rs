@@ -7,13 +7,20 @@ use std::{
 };
 
 use blake3::{Hash, Hasher};
+use memmap2::Mmap;
 use serde::Deserialize;
 
-use crate::{EMBEDDING_LEN, EmbedError, MAX_TOKENS, Result};
+use crate::{
+    embed_error::{EmbedError, Result},
+    shape::{EMBEDDING_LEN, MAX_TOKENS},
+};
 
 pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const WEIGHTS: &str = "model.bin";
 pub(crate) const VOCABULARY: &str = "vocabulary.bin";
+/// Files that only custom models have.
+pub(crate) const CONFIG: &str = "config.json";
+pub(crate) const TOKENIZER: &str = "tokenizer.json";
 /// The file beside the shipped library with its entry, as in the manifest.
 const LIBRARY_ENTRY: &str = "onnxruntime.json";
 /// The largest tokenizers have about 40 MB.
@@ -38,6 +45,23 @@ pub(crate) struct Entry {
     name: String,
     bytes: u64,
     blake3: String,
+}
+
+/// Proof that a file has the digest in the manifest.
+pub struct Verified(());
+
+/// A model whose weights have not been checked yet: they are hashed while they are read.
+pub struct Unverified<T>(T);
+
+impl<T> Unverified<T> {
+    pub fn new(model: T) -> Self {
+        Self(model)
+    }
+
+    /// Returns the model, which cannot be used before.
+    pub fn verified(self, _weights: Verified) -> T {
+        self.0
+    }
 }
 
 /// The folder of the built-in model, whose manifest has been read.
@@ -98,11 +122,19 @@ impl BuiltInFiles {
         Ok((path, contents))
     }
 
-    pub(crate) fn verify(&self, name: &str) -> Result<()> {
+    pub(crate) fn verify(&self, name: &str) -> Result<Verified> {
         self.entry(name)?.verify(&self.path(name))
     }
 
-    /// Checks only the length of a file.
+    /// Maps a file of the right length, whose contents are not checked.
+    pub(crate) fn map(&self, name: &str) -> Result<Mmap> {
+        let path = self.path(name);
+        self.verify_length(name)?;
+        // SAFETY: files of a package are replaced, not written to. ONNX Runtime maps them too.
+        unsafe { Mmap::map(&open(&path)?) }.map_err(|error| EmbedError::file(&path, error))
+    }
+
+    /// As [`BuiltInFiles::verify`], without reading the file.
     pub(crate) fn verify_length(&self, name: &str) -> Result<()> {
         let path = self.path(name);
         self.entry(name)?.check_length(&path, regular_file(&path)?.len())
@@ -114,8 +146,8 @@ impl BuiltInFiles {
     }
 }
 
-/// Checks the library against the entry beside it, if there is one with its name. Fails if the entry exists but cannot be
-/// read, for example for lack of file descriptors.
+/// Checks a library against the entry beside it. Without an entry, or with one for another name, any library is right. An
+/// entry that exists but cannot be read, for example for lack of file descriptors, is an error.
 pub fn verify_library(path: &Path) -> Result<()> {
     let beside = path.with_file_name(LIBRARY_ENTRY);
     if beside.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
@@ -131,22 +163,22 @@ pub fn verify_library(path: &Path) -> Result<()> {
 }
 
 impl Entry {
-    fn verify(&self, path: &Path) -> Result<()> {
+    fn verify(&self, path: &Path) -> Result<Verified> {
         let (bytes, digest) = hash_file(path)?;
         self.check(path, bytes, digest)
     }
 
-    pub fn check(&self, path: &Path, bytes: u64, digest: Hash) -> Result<()> {
+    pub fn check(&self, path: &Path, bytes: u64, digest: Hash) -> Result<Verified> {
         self.check_length(path, bytes)?;
         if Hash::from_hex(&self.blake3).ok() != Some(digest) {
-            return damaged(path, format!("BLAKE3 {}", self.blake3), digest);
+            return Err(damaged(path, format!("BLAKE3 {}", self.blake3), digest));
         }
-        Ok(())
+        Ok(Verified(()))
     }
 
     pub fn check_length(&self, path: &Path, bytes: u64) -> Result<()> {
         if bytes != self.bytes {
-            return damaged(path, format!("{} bytes", self.bytes), format!("{bytes} bytes"));
+            return Err(damaged(path, format!("{} bytes", self.bytes), format!("{bytes} bytes")));
         }
         Ok(())
     }
@@ -185,8 +217,8 @@ pub fn hash_file(path: &Path) -> Result<(u64, Hash)> {
     Ok((hasher.count(), hasher.finalize()))
 }
 
-fn damaged(path: &Path, expected: String, found: impl ToString) -> Result<()> {
-    Err(EmbedError::Damaged { path: path.to_owned(), expected, found: found.to_string() })
+fn damaged(path: &Path, expected: String, found: impl ToString) -> EmbedError {
+    EmbedError::Damaged { path: path.to_owned(), expected, found: found.to_string() }
 }
 
 #[cfg(test)]

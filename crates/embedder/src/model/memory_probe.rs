@@ -3,7 +3,7 @@
 //! When an allocation fails, Rust aborts the process. So the memory of the load is requested and released beforehand: with
 //! too little memory under `ulimit -v` or `-d`, the load fails instead of the process.
 
-use crate::{EmbedError, Result};
+use crate::embed_error::{EmbedError, Result};
 
 /// The maximum memory for loading the built-in model, in bytes.
 pub const FOR_A_MODEL: usize = 96 << 20;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{EmbedError, Result};
+use crate::embed_error::{EmbedError, Result};
 
 /// What users can do if files are not beside the addon.
 pub(super) const MOVED: &str = "if the addon was moved by a bundler, keep @knowledgepulse/scoring external, see docs/installation.md";

@@ -3,15 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{fs::File, io::Read, path::PathBuf};
-
-use blake3::Hasher;
-use bytemuck::{Pod, allocation::try_zeroed_vec};
-
-use crate::{
-    BuiltInFiles, EmbedError, Result,
-    model::files::{Entry, WEIGHTS, open},
-};
+use bytemuck::Pod;
 
 /// The alignment of tensors by `model/storage.py`: large ones begin where every system can map a file, others at a
 /// cache line.
@@ -19,45 +11,33 @@ const MAPPING: usize = 65_536;
 const LINE: usize = 64;
 const LARGE_FROM_BYTES: usize = 65_536;
 
-/// Reads the file of weights once, tensor by tensor, so that it is never in memory as a whole.
+/// The tensors in the contents of the file of weights, which is mapped.
 pub struct Tensors<'a> {
-    entry: &'a Entry,
-    path: PathBuf,
-    file: File,
-    /// The hash of everything that has been read.
-    hasher: Hasher,
+    file: &'a [u8],
+    /// Where the last tensor ends.
+    end: usize,
 }
 
 impl<'a> Tensors<'a> {
-    pub fn open(files: &'a BuiltInFiles) -> Result<Self> {
-        let (path, entry) = (files.path(WEIGHTS), files.entry(WEIGHTS)?);
-        files.verify_length(WEIGHTS)?;
-        let file = open(&path)?;
-        Ok(Self { entry, path, file, hasher: Hasher::new() })
+    pub fn of(file: &'a [u8]) -> Self {
+        Self { file, end: 0 }
     }
 
-    /// Returns the next tensor, of `count` little-endian numbers. Only [`Tensors::finish`] checks its contents.
-    pub fn next<T: Pod>(&mut self, count: usize) -> Result<Vec<T>> {
-        let bytes = count * size_of::<T>();
-        let end = self.hasher.count() as usize;
-        let mut numbers = try_zeroed_vec(count).map_err(|()| EmbedError::Memory { bytes })?;
-        self.read(&mut vec![0; aligned(end, bytes) - end])?;
-        self.read(bytemuck::cast_slice_mut(&mut numbers))?;
-        Ok(numbers)
+    /// Returns the next tensor, of `count` little-endian numbers. Fails if the file ends before.
+    pub fn next<T: Pod>(&mut self, count: usize) -> Result<&'a [T], String> {
+        let start = aligned(self.end, count * size_of::<T>());
+        self.end = start + count * size_of::<T>();
+        let bytes = self.file.get(start..self.end);
+        bytes.and_then(|bytes| bytemuck::try_cast_slice(bytes).ok()).ok_or_else(|| self.wrong())
     }
 
-    fn read(&mut self, contents: &mut [u8]) -> Result<()> {
-        // In chunks, which are hashed while they are in the cache.
-        for piece in contents.chunks_mut(1 << 17) {
-            self.file.read_exact(piece).map_err(|error| EmbedError::file(&self.path, error))?;
-            self.hasher.update(piece);
-        }
-        Ok(())
+    /// Fails if the file has more than has been read.
+    pub fn finish(&self) -> Result<(), String> {
+        if self.end == self.file.len() { Ok(()) } else { Err(self.wrong()) }
     }
 
-    /// Fails if the file has more than has been read, or another digest.
-    pub fn finish(self) -> Result<()> {
-        self.entry.check(&self.path, self.hasher.count(), self.hasher.finalize())
+    fn wrong(&self) -> String {
+        format!("expected {} bytes of tensors, got {}", self.end, self.file.len())
     }
 }
 

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use unicode_normalization::UnicodeNormalization;
 
 use super::{
-    beginning,
     char_roles::{Role, is_accent, is_punctuation, role},
+    long_text::beginning,
 };
 
 /// How much of a text is normalised at a time, in bytes.

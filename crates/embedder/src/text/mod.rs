@@ -2,25 +2,11 @@
 
 mod bert;
 mod char_roles;
+mod long_text;
 mod text_buffer;
 mod tokenizer;
 mod vocabulary;
 
+pub use long_text::LongText;
 pub use text_buffer::TextBuffer;
 pub use tokenizer::Tokenizer;
-
-/// How much of a text is embedded if it is longer than the model's window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LongText {
-    /// The first window: 512 tokens for the built-in model, as in the TypeScript SDK.
-    #[default]
-    Window,
-    /// All of it, one window after another.
-    Whole,
-}
-
-/// Returns the longest beginning of a text of at most `bytes`.
-fn beginning(text: &str, bytes: usize) -> &str {
-    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-    &text[..end.unwrap_or(0)]
-}

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-use super::{LongText, beginning, char_roles::is_chinese};
-use crate::{MAX_TOKENS, ModelSettings};
+use super::{
+    char_roles::is_chinese,
+    long_text::{LongText, beginning},
+};
+use crate::{model::ModelSettings, shape::MAX_TOKENS};
 
 /// The longest text that is kept where only its first window counts, in bytes.
 const MAX_BYTES: usize = 2 << 20;
@@ -17,9 +20,9 @@ const MAX_BYTES: usize = 2 << 20;
 ///   around Chinese characters, and normalises each segment by itself. No special token contains white space or
 ///   Chinese. So what comes before white space or a Chinese character has the same tokens whatever follows, and
 ///   only there is the text cut.
-/// - A segment is split around punctuation, and ASCII survives normalisation. So an ASCII letter or digit that
-///   follows ASCII white space or punctuation begins a word, unless it is the one such letter of a special token,
-///   and a Chinese character is a word. Each of these yields at least one token of its own, `[UNK]` if no other.
+/// - A segment is split around punctuation, and ASCII survives normalisation. So an ASCII letter or digit after ASCII
+///   white space or punctuation begins a word, or is the first letter of a special token, and a Chinese character is a
+///   word. Each word and special token is at least one token.
 ///
 /// The first [`MAX_TOKENS`] tokens of a text determine its window and whether that is cut: `[CLS]` takes one of the
 /// [`MAX_TOKENS`] places of the window, so the last of these tokens no longer fits.

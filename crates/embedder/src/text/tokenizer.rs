@@ -9,11 +9,14 @@ use tokenizers::{
 };
 
 use super::{
-    LongText, beginning,
     bert::{AddedToken, Bert, Normalizer},
+    long_text::{LongText, beginning},
     vocabulary::Vocabulary,
 };
-use crate::{EmbedError, MAX_TOKENS, Result};
+use crate::{
+    embed_error::{EmbedError, Result},
+    shape::MAX_TOKENS,
+};
 
 /// The length of the first part that is tokenised, in bytes per requested token.
 const BYTES_PER_TOKEN: usize = 8;

@@ -6,18 +6,21 @@
 
 use std::cell::Cell;
 
-use super::{FFN, LAYERS, Runner, WIDTH, Weights};
+use super::{
+    runner::Runner,
+    weights::{Layer, Weights},
+};
 use crate::{
-    Embedding, Result,
+    embed_error::Result,
     kernels::{
-        Kernel, LinearWeights, SharedSlice, embed_tokens,
+        Kernel, LinearWeights, SplitSlice, embed_tokens,
         int8::{
             Aligned, Int8Weights, Keys, KeysMut, Machine, Multiply, Normalize, Projection,
             Quantize, Quantized, Registers, attend, with_registers,
         },
         pool,
     },
-    model::tensors::Tensors,
+    shape::{Embedding, FFN, LAYERS, WIDTH},
 };
 
 /// The maximum number of tokens in a task: many, so that weights are loaded rarely, but few enough for the
@@ -27,27 +30,42 @@ const MAX_ROWS: usize = 64;
 /// Fewer tokens do not justify another thread, which would load all weights for them.
 const MIN_ROWS: usize = 8;
 
-/// The weights in integers, for one kind of registers.
+/// The linear layers in integers, for one kind of registers.
 pub struct Int8Encoder {
     machine: Machine,
-    weights: Weights<Int8Weights>,
+    layers: Vec<Int8Layer>,
+}
+
+struct Int8Layer {
+    qkv: Int8Weights,
+    output: Int8Weights,
+    up: Int8Weights,
+    down: Int8Weights,
 }
 
 impl Int8Encoder {
-    /// Reads the weights and rounds them for the registers of a machine.
-    pub fn load(tensors: &mut Tensors, machine: Machine) -> Result<Self> {
-        let convert = |layer: LinearWeights| with_registers!(machine, registers => Int8Weights::new(registers, &layer));
-        Ok(Self { machine, weights: Weights::load(tensors, convert)? })
+    /// Rounds the weights for the registers of a machine.
+    pub fn new(weights: &Weights, machine: Machine) -> Self {
+        let convert = |linear: &LinearWeights| with_registers!(machine, registers => Int8Weights::new(registers, linear));
+        let layers = weights.layers.iter().map(|Layer { qkv, output, up, down, .. }| Int8Layer {
+            qkv: convert(qkv),
+            output: convert(output),
+            up: convert(up),
+            down: convert(down),
+        });
+        Self { machine, layers: layers.collect() }
     }
 
-    pub fn embed(&self, runner: &Runner, ids: &[i64]) -> Result<Embedding> {
-        with_registers!(self.machine, registers => self.embed_with(registers, runner, ids))
+    /// Embeds a text with these layers; the other weights are those of the exact model.
+    pub fn embed(&self, runner: &Runner, weights: &Weights, ids: &[i64]) -> Result<Embedding> {
+        with_registers!(self.machine, registers => self.embed_with(registers, runner, weights, ids))
     }
 
     fn embed_with<R: Registers>(
         &self,
         registers: R,
         runner: &Runner,
+        weights: &Weights,
         ids: &[i64],
     ) -> Result<Embedding> {
         let tokens = ids.len();
@@ -60,15 +78,16 @@ impl Int8Encoder {
         for layer in 0..=LAYERS {
             runner.run(LayerKernel {
                 registers,
-                weights: &self.weights,
+                weights,
+                layers: &self.layers,
                 ids,
                 rows,
                 layer,
-                x: SharedSlice::new(&mut x),
-                queries: SharedSlice::new(&mut queries),
-                query_scale: SharedSlice::new(&mut query_scale),
+                x: SplitSlice::new(&mut x),
+                queries: SplitSlice::new(&mut queries),
+                query_scale: SplitSlice::new(&mut query_scale),
                 keys: &keys,
-                next_keys: next_keys.shared(),
+                next_keys: next_keys.split(),
             })?;
             std::mem::swap(&mut keys, &mut next_keys);
         }
@@ -80,15 +99,16 @@ impl Int8Encoder {
 /// `query_scale` \[tokens\].
 struct LayerKernel<'a, R> {
     registers: R,
-    weights: &'a Weights<Int8Weights>,
+    weights: &'a Weights<'a>,
+    layers: &'a [Int8Layer],
     ids: &'a [i64],
     /// The tokens of a task.
     rows: usize,
     /// 0 computes the embeddings of the tokens, the numbers after it the layers.
     layer: usize,
-    x: SharedSlice<'a, f32>,
-    queries: SharedSlice<'a, u8>,
-    query_scale: SharedSlice<'a, f32>,
+    x: SplitSlice<'a, f32>,
+    queries: SplitSlice<'a, u8>,
+    query_scale: SplitSlice<'a, f32>,
     keys: &'a Keys,
     next_keys: KeysMut<'a>,
 }
@@ -106,7 +126,7 @@ impl<R: Registers> Kernel for LayerKernel<'_, R> {
         self.ids.len().div_ceil(self.rows)
     }
 
-    unsafe fn run<S: pulp::Simd>(&self, _: S, task: usize) {
+    unsafe fn run_task<S: pulp::Simd>(&self, _: S, task: usize) {
         let size = MAX_ROWS * FFN;
         let new = || (Aligned::zeros(size), Aligned::zeros(size));
         let mut buffers = BUFFERS.take().unwrap_or_else(new);
@@ -129,19 +149,19 @@ impl<R: Registers> Kernel for LayerKernel<'_, R> {
 impl<R: Registers> LayerKernel<'_, R> {
     /// Computes the tokens from `first`, with `x` \[rows, 384\] and their queries.
     fn compute(&self, first: usize, x: &mut [f32], queries: Quantized, buffers: &mut Buffers) {
-        let Self { registers, weights, .. } = *self;
+        let Self { registers, weights, layers, .. } = *self;
         let rows = queries.scale.len();
         let (wide, bytes) = buffers;
         let scale = &mut [0.0; MAX_ROWS][..rows];
         if let Some(index) = self.layer.checked_sub(1) {
-            let layer = &weights.layers[index];
+            let (layer, norms) = (&layers[index], &weights.layers[index]);
             // What comes after these rows is free, and begins a cache line.
             let (attended, scores) = wide.split_at_mut(rows * WIDTH);
             attend(registers, &queries, first, self.keys, scores, bytes, attended);
             let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             registers.call(Quantize { x: attended, gelu: false, quantized: &mut quantized });
             registers.call(Multiply::<true>::new(&quantized, &layer.output, x));
-            let norm = &layer.attention_norm;
+            let norm = &norms.attention_norm;
             registers.call(Normalize { x, norm, quantized: Some(&mut quantized) });
             let activated = &mut wide[..rows * FFN];
             registers.call(Multiply::<false>::new(&quantized, &layer.up, activated));
@@ -150,14 +170,14 @@ impl<R: Registers> LayerKernel<'_, R> {
             registers.call(Multiply::<true>::new(&quantized, &layer.down, x));
             let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             let quantized = (self.layer < LAYERS).then_some(&mut quantized);
-            registers.call(Normalize { x, norm: &layer.ffn_norm, quantized });
+            registers.call(Normalize { x, norm: &norms.ffn_norm, quantized });
         } else {
             let ids = &self.ids[first..first + rows];
             embed_tokens(ids, &weights.words, &weights.positions, first, x);
             let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             registers.call(Normalize { x, norm: &weights.norm, quantized: Some(&mut quantized) });
         }
-        if let Some(layer) = weights.layers.get(self.layer) {
+        if let Some(layer) = layers.get(self.layer) {
             let quantized = &Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             let projected = &mut wide[..rows * 3 * WIDTH];
             registers.call(Multiply::<false>::new(quantized, &layer.qkv, projected));

@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     ModelSettings, PackageFolder,
     backend::onnx::{OnnxModel, library},
-    kernels::testing::bits,
+    kernels::{Kernel, testing::bits},
 };
 
 /// The package of this machine.
@@ -20,16 +20,15 @@ static FILES: LazyLock<BuiltInFiles> =
 /// The exact model with 1 to 3 threads.
 fn model(threads: usize) -> &'static NativeModel {
     static MODELS: LazyLock<[NativeModel; 3]> = LazyLock::new(|| {
-        [1, 2, 3].map(|threads| NativeModel::load(&FILES, Precision::Exact, threads).unwrap())
+        [1, 2, 3]
+            .map(|threads| NativeModel::new(FILES.map(WEIGHTS).unwrap(), None, threads).unwrap())
     });
     &MODELS[threads - 1]
 }
 
 /// The fast model in the registers of a machine.
 fn fast(machine: Machine, threads: usize) -> NativeModel {
-    let mut tensors = Tensors::open(&FILES).unwrap();
-    let encoder = Int8Encoder::load(&mut tensors, machine).unwrap();
-    NativeModel { encoder: Encoder::Fast(encoder), threads: Threads::new(threads) }
+    NativeModel::new(FILES.map(WEIGHTS).unwrap(), Some(machine), threads).unwrap()
 }
 
 /// Returns `count` tokens, which hardly repeat.
@@ -43,14 +42,15 @@ fn run_gives_the_bits_of_onnx_runtime() {
     let settings = ModelSettings::of(PackageFolder::new(&PACKAGE));
     let environment = library::environment(&settings.library().unwrap()).unwrap();
     let onnx = OnnxModel::load(&FILES, environment, settings.threads).unwrap();
+    let onnx = onnx.verified(FILES.verify(WEIGHTS).unwrap());
     let never = CancelToken::default();
     let short = [1, 2, 3, 7, 8, 9, 17, 33, 48, 49].map(|count| (count, &[1, 2, 3][..]));
     let long = [97, 200, 512].map(|count| (count, &[3][..]));
     for (count, threads) in short.into_iter().chain(long) {
         let ids = tokens(count);
-        let expected = bits(&onnx.run(&ids, &never).unwrap());
+        let expected = bits(&onnx.embed_ids(&ids, &never).unwrap());
         for threads in threads {
-            let found = bits(&model(*threads).run(&ids, &never).unwrap());
+            let found = bits(&model(*threads).embed_ids(&ids, &never).unwrap());
             assert!(found == expected, "{count} tokens on {threads} threads");
         }
     }
@@ -61,7 +61,7 @@ fn fast_gives_the_same_bits_on_every_machine() {
     let digest = |model: &NativeModel, counts: &[usize]| {
         let mut hasher = blake3::Hasher::new();
         for count in counts {
-            let embedding = model.run(&tokens(*count), &CancelToken::default()).unwrap();
+            let embedding = model.embed_ids(&tokens(*count), &CancelToken::default()).unwrap();
             for x in &*embedding {
                 hasher.update(&x.to_le_bytes());
             }
@@ -73,7 +73,7 @@ fn fast_gives_the_same_bits_on_every_machine() {
         let is_plain = matches!(machine, Machine::Plain(_));
         let mut model = fast(machine, 1);
         for threads in if is_plain { 1..=1 } else { 1..=3 } {
-            model.threads = Threads::new(threads);
+            model.threads = TextThreads::new(threads);
             let found = digest(&model, &[1, 2, 3, 7, 8, 9, 20, 65, 129]);
             assert_eq!(found, SHORT, "{machine:?}, {threads} threads");
             if threads == 2 {
@@ -92,7 +92,7 @@ fn fast_is_near_exact() {
     let (fast, never) = (fast(Machine::detect(), 2), CancelToken::default());
     for count in [2, 5, 20, 65, 300] {
         let [exact, fast] =
-            [model(2), &fast].map(|model| model.run(&tokens(count), &never).unwrap());
+            [model(2), &fast].map(|model| model.embed_ids(&tokens(count), &never).unwrap());
         let cosine: f32 = exact.iter().zip(fast.iter()).map(|(x, y)| x * y).sum();
         assert!(cosine > 0.998, "{count} tokens: {cosine}");
     }
@@ -102,9 +102,9 @@ fn fast_is_near_exact() {
 fn run_gives_the_same_bits_beside_other_texts() {
     let (never, ids) = (CancelToken::default(), tokens(49));
     for model in [model(2), &fast(Machine::detect(), 2)] {
-        let alone = bits(&model.run(&ids, &never).unwrap());
-        let run = || assert_eq!(bits(&model.run(&ids, &never).unwrap()), alone);
-        model.threads.run(|_| thread::scope(|scope| drop(scope.spawn(run))));
+        let alone = bits(&model.embed_ids(&ids, &never).unwrap());
+        let run = || assert_eq!(bits(&model.embed_ids(&ids, &never).unwrap()), alone);
+        model.threads.for_text(|_| thread::scope(|scope| drop(scope.spawn(run))));
         thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(run))));
     }
 }
@@ -113,7 +113,7 @@ fn run_gives_the_same_bits_beside_other_texts() {
 fn run_refuses_tokens_that_the_model_does_not_have() {
     for ids in [&[][..], &[101; MAX_TOKENS + 1], &[101, -1], &[101, 30_522]] {
         for model in [model(2), &fast(Machine::detect(), 2)] {
-            let error = model.run(ids, &CancelToken::default()).unwrap_err().to_string();
+            let error = model.embed_ids(ids, &CancelToken::default()).unwrap_err().to_string();
             let expected = format!("the model: expected 1 to 512 tokens below 30522, got {ids:?}");
             assert_eq!(error, expected);
         }
@@ -128,7 +128,7 @@ impl<F: Fn(usize) + Sync> Kernel for Calls<F> {
         100
     }
 
-    unsafe fn run<S: pulp::Simd>(&self, _: S, task: usize) {
+    unsafe fn run_task<S: pulp::Simd>(&self, _: S, task: usize) {
         (self.0)(task);
     }
 }
@@ -141,7 +141,7 @@ fn run_ends_a_cancelled_text_before_the_next_operation() {
     let next = runner.run(Calls(|_| panic!("another operation")));
     assert_eq!(next, Err(EmbedError::Cancelled));
     for threads in [1, 2] {
-        assert_eq!(model(threads).run(&tokens(8), &cancel), Err(EmbedError::Cancelled));
+        assert_eq!(model(threads).embed_ids(&tokens(8), &cancel), Err(EmbedError::Cancelled));
     }
 }
 
@@ -149,7 +149,7 @@ fn run_ends_a_cancelled_text_before_the_next_operation() {
 fn run_fails_a_text_when_a_task_panics() {
     let cancel = CancelToken::default();
     for threads in [1, 2] {
-        let failed = Threads::new(threads).run(|threads| {
+        let failed = TextThreads::new(threads).for_text(|threads| {
             let runner = Runner { threads, cancel: &cancel };
             runner.run(Calls(|task| assert_ne!(task, 41)))
         });

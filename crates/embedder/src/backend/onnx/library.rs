@@ -3,14 +3,18 @@
 use std::{
     error::Error,
     ffi::CStr,
-    fs::{self, File},
+    fs,
     mem::transmute,
     path::{Path, PathBuf},
     sync::Once,
 };
+#[cfg(target_os = "linux")]
+use std::{
+    fs::File,
+    io::{self, Read},
+};
 
 use libloading::Library;
-use object::{FileKind, Object, ObjectSegment, ReadCache, read::macho};
 use once_cell::sync::OnceCell;
 use ort::{
     environment::Environment,
@@ -19,7 +23,7 @@ use ort::{
 };
 
 use crate::{
-    EmbedError, Result,
+    embed_error::{EmbedError, Result},
     model::files::{regular_file, verify_library},
 };
 
@@ -32,7 +36,7 @@ struct LoadedLibrary {
 }
 
 /// Failures leave these empty, so that later attempts may succeed.
-static LOADED: OnceCell<LoadedLibrary> = OnceCell::new();
+static LIBRARY: OnceCell<LoadedLibrary> = OnceCell::new();
 static ENVIRONMENT: OnceCell<Environment> = OnceCell::new();
 
 /// Disables the telemetry client of ONNX Runtime, for a library of the user's own: some versions have one, the shipped
@@ -57,7 +61,7 @@ pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
     // The loader's own message for a missing file is about the search path, not about the file.
     let file = fs::canonicalize(path).map_err(|error| failed(error.to_string()))?;
     regular_file(&file)?;
-    let loaded = LOADED.get_or_try_init(|| {
+    let loaded = LIBRARY.get_or_try_init(|| {
         verify_library(path)?;
         load(path, &file).map_err(|reason| EmbedError::Library { path: path.clone(), reason })
     })?;
@@ -70,20 +74,33 @@ pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
 
 /// Returns the version of the library, once it is loaded.
 pub fn library_version() -> Option<&'static str> {
-    LOADED.get().map(|loaded| loaded.version.as_str())
+    LIBRARY.get().map(|loaded| loaded.version.as_str())
 }
 
 fn make_environment() -> ort::Result<Environment> {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    enlarge_heap();
     let environment = ort::init().with_name("knowledgepulse").with_telemetry(false).build()?;
     // Problems are returned as errors; a library must not print.
     environment.set_log_level(LogLevel::Fatal);
     Ok(environment)
 }
 
+/// Enlarges the heap of this thread by the 4 MB that the environment takes. On threads other than the first, glibc enlarges it
+/// page by page, with a system call for each.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn enlarge_heap() {
+    // Larger pieces would not be in the heap.
+    let pieces: [Vec<u8>; 40] = std::array::from_fn(|_| Vec::with_capacity(100_000));
+    drop(std::hint::black_box(pieces));
+}
+
 fn load(path: &Path, file: &Path) -> Result<LoadedLibrary, String> {
     #[cfg(target_os = "linux")]
-    check_processors(|file| fs::read_to_string(file).unwrap_or_default())?;
-    check_complete(file)?;
+    {
+        check_processors(|file| fs::read_to_string(file).unwrap_or_default())?;
+        check_complete(file)?;
+    }
     let library = open(path).map_err(|error| match with_sources(&error) {
         reason if reason.contains("failed to map segment") => {
             format!("{reason}; its file system must not be mounted with noexec")
@@ -106,8 +123,8 @@ type ErrorNumberOf = unsafe extern "system" fn(*const OrtStatus) -> i32;
 /// The library's own `GetErrorCode`.
 static ERROR_NUMBER: OnceCell<ErrorNumberOf> = OnceCell::new();
 
-/// Takes the place of `GetErrorCode`: for errors of the system, such as too many open files, the library returns
-/// the system's number, which may be no `OrtErrorCode`.
+/// Replaces `GetErrorCode` of the library, which returns numbers that are no `OrtErrorCode` for errors of the system, such as
+/// too many open files.
 unsafe extern "system" fn error_code(status: *const OrtStatus) -> OrtErrorCode {
     const LAST: i32 = OrtErrorCode::ORT_DEVICE_RESET as i32;
     // SAFETY: the caller passes a status.
@@ -183,32 +200,34 @@ fn check_processors(read: impl Fn(&str) -> String) -> Result<(), String> {
     if suffices { Ok(()) } else { Err(format!("expected processors in {needed}, got none")) }
 }
 
-/// Fails if a library is truncated: mapping it would kill the process on the first access to a missing page.
+/// Fails if a library is truncated: the first access to a missing page would end the process. Other systems check it.
+#[cfg(target_os = "linux")]
 fn check_complete(path: &Path) -> Result<(), String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    let length = file.metadata().map_err(|error| error.to_string())?.len();
-    let needed = needed_bytes(&ReadCache::new(file))
-        .map_err(|error| format!("not a library of this system: {error}"))?;
+    let failed = |error: io::Error| error.to_string();
+    let file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    let mut head = Vec::new();
+    file.take(4096).read_to_end(&mut head).map_err(failed)?;
+    // The loader has a message for what is no ELF file.
+    let needed = if head.starts_with(b"\x7fELF") { mapped_bytes(&head) } else { 0 };
     if needed > length {
         return Err(format!("the file is cut off: expected {needed} bytes, got {length}"));
     }
     Ok(())
 }
 
-/// Returns the minimum length of a library. A file of macOS may contain libraries for several processors.
-fn needed_bytes(file: &ReadCache<File>) -> object::Result<u64> {
-    let ranges: Vec<_> = match FileKind::parse(file)? {
-        FileKind::MachOFat32 => {
-            let parts = macho::MachOFatFile32::parse(file)?;
-            parts.arches().iter().map(macho::FatArch::file_range).collect()
-        }
-        FileKind::MachOFat64 => {
-            let parts = macho::MachOFatFile64::parse(file)?;
-            parts.arches().iter().map(macho::FatArch::file_range).collect()
-        }
-        _ => object::File::parse(file)?.segments().map(|segment| segment.file_range()).collect(),
+/// Returns where the last segment ends that the beginning of a 64-bit ELF file lists.
+#[cfg(target_os = "linux")]
+fn mapped_bytes(head: &[u8]) -> u64 {
+    let number = |at: u64, bytes: usize| {
+        let bytes = head.get(at as usize..)?.get(..bytes)?;
+        Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     };
-    Ok(ranges.into_iter().map(|(start, bytes)| start.saturating_add(bytes)).fold(0, u64::max))
+    let end_of = |segment: u64| {
+        let at = number(32, 8)?.checked_add(segment * number(54, 2)?)?;
+        number(at.checked_add(8)?, 8)?.checked_add(number(at.checked_add(32)?, 8)?)
+    };
+    (0..number(56, 2).unwrap_or(0)).filter_map(end_of).max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -261,20 +280,5 @@ mod tests {
                 assert_eq!(check_processors(read).is_ok(), suffices, "{list:?} {description:?}");
             }
         }
-    }
-
-    #[test]
-    fn check_complete_takes_a_library_for_several_processors() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("universal.dylib");
-        // Its magic number, one part, and of that part: processor, kind, place, length, alignment.
-        let header: [u32; 7] = [0xcafe_babe, 1, 0x0100_000c, 0, 64, 100, 6];
-        let mut bytes: Vec<u8> = header.into_iter().flat_map(u32::to_be_bytes).collect();
-        bytes.resize(164, 0);
-        fs::write(&path, &bytes).unwrap();
-        assert_eq!(check_complete(&path), Ok(()));
-        fs::write(&path, &bytes[..163]).unwrap();
-        let error = "the file is cut off: expected 164 bytes, got 163";
-        assert_eq!(check_complete(&path), Err(error.into()));
     }
 }

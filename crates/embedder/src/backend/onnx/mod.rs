@@ -9,53 +9,64 @@ use std::{
     sync::Arc,
 };
 
-use knowledgepulse_workers::{CancelToken, fault, run_both};
+use knowledgepulse_workers::{CancelToken, fault};
 use ort::{
     AsPointer,
     environment::Environment,
     logging::LogLevel,
-    session::{NoSelectedOutputs, RunOptions, Session, builder::SessionBuilder},
+    session::{
+        NoSelectedOutputs, RunOptions, Session,
+        builder::{GraphOptimizationLevel, SessionBuilder},
+    },
     value::{DynValue, Tensor},
 };
 
-use super::Backend;
-use crate::{BuiltInFiles, EmbedError, Embedding, Result, kernels::Threads, model::files::WEIGHTS};
+use super::loaded::Backend;
+use crate::{
+    embed_error::{EmbedError, Result},
+    kernels::TextThreads,
+    model::files::{BuiltInFiles, Unverified, WEIGHTS},
+    shape::Embedding,
+};
 
 const GRAPH: &str = "exact.onnx";
 
 /// The exact graph: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\]. Its operators use threads of our own.
 pub struct OnnxModel {
     session: Session,
-    threads: Threads,
+    threads: TextThreads,
 }
 
 impl OnnxModel {
-    /// Makes a session from files that match the manifest. Hashes the weights while the graph is loaded, which takes
-    /// about the same time.
-    pub fn load(files: &BuiltInFiles, environment: &Environment, threads: usize) -> Result<Self> {
+    /// Makes a session. Checks the graph, and the length of the weights.
+    pub fn load(
+        files: &BuiltInFiles,
+        environment: &Environment,
+        threads: usize,
+    ) -> Result<Unverified<Box<dyn Backend>>> {
+        fault::point("session");
         // Before ONNX Runtime reads them.
         files.verify(GRAPH)?;
         files.verify_length(WEIGHTS)?;
-        let load = || {
-            fault::point("session");
-            let builder = session_builder(environment, 1)?;
-            builder.with_operators(operators::domain()?)?.commit_from_file(files.path(GRAPH))
+        let make = || {
+            session_builder(environment, 1)?
+                // All operators are ours.
+                .with_optimization_level(GraphOptimizationLevel::Disable)?
+                .with_operators(operators::domain()?)?
+                .commit_from_file(files.path(GRAPH))
         };
-        let (session, verified) = run_both(load, || files.verify(WEIGHTS));
-        verified?;
-        let panicked = |_| EmbedError::Runtime("the session could not be created: panic".into());
-        let session = session.map_err(panicked)?.map_err(runtime_error)?;
-        Ok(Self { session, threads: Threads::new(threads) })
+        let session = make().map_err(runtime_error)?;
+        Ok(Unverified::new(Box::new(Self { session, threads: TextThreads::new(threads) })))
     }
 }
 
 impl Backend for OnnxModel {
-    fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
+    fn embed_ids(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
         interruptible(cancel, |options| {
             let ids = Tensor::from_array(([ids.len()], ids.to_vec())).map_err(runtime_error)?;
             let inputs = [(c"input_ids", ids.into_dyn())];
-            let run = |_| run(&self.session, options, &inputs, c"embedding");
-            let output = self.threads.run(run)?;
+            let run = |_| run_session(&self.session, options, &inputs, c"embedding");
+            let output = self.threads.for_text(run)?;
             Ok(output.try_extract_tensor().map_err(runtime_error)?.1.into())
         })
     }
@@ -91,7 +102,7 @@ pub fn session_builder(environment: &Environment, threads: usize) -> ort::Result
 ///
 /// `Session::run` needs `&mut self`, for execution providers that are not thread-safe. The C API documents `Run` as safe
 /// to call concurrently on one session, and the CPU provider, the only one here, and our operators are thread-safe.
-pub fn run(
+pub fn run_session(
     session: &Session,
     options: &RunOptions<NoSelectedOutputs>,
     inputs: &[(&CStr, DynValue)],

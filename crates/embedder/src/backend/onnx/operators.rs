@@ -87,7 +87,7 @@ impl Operator for ModelOperator {
     }
 }
 
-fn run(kernel: impl Kernel) -> Result<()> {
+fn run_kernel(kernel: impl Kernel) -> Result<()> {
     if kernels::run(kernel) { Ok(()) } else { Err(Error::new("a task panicked")) }
 }
 
@@ -133,7 +133,7 @@ fn layer_norm(context: &ComputeContext, _: bool) -> Result<()> {
     let (rows, columns, x) = matrix(x)?;
     let mut y = output(context, &[rows, columns])?;
     let norm = Norm { gamma: numbers(gamma)?.into(), beta: numbers(beta)?.into() };
-    run(LayerNorm::new(&norm, x, y.try_extract_tensor_mut()?.1))
+    run_kernel(LayerNorm::new(&norm, x, y.try_extract_tensor_mut()?.1))
 }
 
 fn pool_rows(context: &ComputeContext, _: bool) -> Result<()> {
@@ -152,12 +152,12 @@ fn linear(context: &ComputeContext, gelu: bool) -> Result<()> {
     let weights = LinearWeights { values: values.into(), scale: scale.into(), bias: bias.into() };
     let residual = residual.as_ref().map(numbers).transpose()?;
     let mut y = output(context, &[rows, weights.columns()])?;
-    run(Linear::new(&weights, x, residual, gelu, y.try_extract_tensor_mut()?.1))
+    run_kernel(Linear::new(&weights, x, residual, gelu, y.try_extract_tensor_mut()?.1))
 }
 
 fn self_attention(context: &ComputeContext, _: bool) -> Result<()> {
     let [projected] = &inputs(context)?;
     let (rows, columns, projected) = matrix(projected)?;
     let mut y = output(context, &[rows, columns / 3])?;
-    run(SelfAttention::new(projected, y.try_extract_tensor_mut()?.1))
+    run_kernel(SelfAttention::new(projected, y.try_extract_tensor_mut()?.1))
 }

@@ -7,7 +7,7 @@ use std::{
 
 use pulp::{aarch64::Neon as Floats, f32x4, i32x4};
 
-use super::{Registers, Work};
+use super::registers::{Registers, WithRegisters};
 
 /// NEON with `dotprod`.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +31,11 @@ impl Registers for Neon {
     }
 
     #[inline(always)]
-    fn call<W: Work>(self, work: W) {
+    fn call<W: WithRegisters>(self, work: W) {
         #[target_feature(enable = "neon,dotprod")]
         #[inline(never)]
-        fn compiled<W: Work>(registers: Neon, work: W) {
-            work.run(registers);
+        fn compiled<W: WithRegisters>(registers: Neon, work: W) {
+            work.with_registers(registers);
         }
         // SAFETY: `new` has found the features.
         unsafe { compiled(self, work) }

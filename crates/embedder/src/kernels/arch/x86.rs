@@ -8,7 +8,7 @@ use pulp::{
     x86::{V3, V4},
 };
 
-use super::{Registers, Work};
+use super::registers::{Registers, WithRegisters};
 
 /// AVX-512 with VNNI.
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +32,12 @@ impl Registers for Avx512 {
     }
 
     #[inline(always)]
-    fn call<W: Work>(self, work: W) {
+    fn call<W: WithRegisters>(self, work: W) {
         #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni")]
         #[target_feature(enable = "fma,bmi1,bmi2,lzcnt,popcnt,fxsr")]
         #[inline(never)]
-        fn compiled<W: Work>(registers: Avx512, work: W) {
-            work.run(registers);
+        fn compiled<W: WithRegisters>(registers: Avx512, work: W) {
+            work.with_registers(registers);
         }
         // SAFETY: `new` has found the features.
         unsafe { compiled(self, work) }
@@ -112,16 +112,16 @@ impl<const VNNI: bool> Registers for Avx2<VNNI> {
     }
 
     #[inline(always)]
-    fn call<W: Work>(self, work: W) {
+    fn call<W: WithRegisters>(self, work: W) {
         #[target_feature(enable = "avx2,avxvnni,fma,bmi1,bmi2,lzcnt,popcnt,fxsr")]
         #[inline(never)]
-        fn with_vnni<W: Work>(registers: Avx2<true>, work: W) {
-            work.run(registers);
+        fn with_vnni<W: WithRegisters>(registers: Avx2<true>, work: W) {
+            work.with_registers(registers);
         }
         #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,fxsr")]
         #[inline(never)]
-        fn without_vnni<W: Work>(registers: Avx2<false>, work: W) {
-            work.run(registers);
+        fn without_vnni<W: WithRegisters>(registers: Avx2<false>, work: W) {
+            work.with_registers(registers);
         }
         // SAFETY: `new` has found the features.
         unsafe {
@@ -173,9 +173,9 @@ impl<const VNNI: bool> Registers for Avx2<VNNI> {
     }
 }
 
-/// Adds products of bytes. `maddubs` needs an unsigned factor, of at most 7 bits, or its 16-bit sums would saturate; so
-/// columns are stored as a sign and a magnitude. Where the sign is negative, the bits of the row are complemented, which
-/// gives its negative minus 1; the constant of the column corrects that.
+/// Adds the products of bytes of `row` and `columns`, which are signs and magnitudes. `maddubs` takes its first factor without
+/// a sign; magnitudes have 7 bits, so its 16-bit sums do not saturate. Where a column is negative, the row is complemented,
+/// that is, negated less 1. [`Registers::column`] corrects the 1.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn dot_of_magnitudes(sums: __m256i, row: __m256i, columns: __m256i) -> __m256i {

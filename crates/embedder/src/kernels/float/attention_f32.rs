@@ -12,19 +12,16 @@ mod tests;
 
 use pulp::Simd;
 
-use crate::kernels::{HEAD, HEADS, Kernel, SharedSlice, WIDTH};
-use block::{Block, Scratch};
-
-/// The numbers of the query, key and value of a token, which are stored side by side.
-const PROJECTED: usize = 3 * WIDTH;
-
-/// The queries of a task: the lanes of three of the widest registers.
-const QUERIES: usize = 48;
+use crate::{
+    kernels::{kernel::Kernel, split_slice::SplitSlice},
+    shape::{HEAD, HEADS, WIDTH},
+};
+use block::{Block, PROJECTED, QUERIES, Scratch};
 
 /// The attention of one text.
 pub struct SelfAttention<'a> {
     projected: &'a [[f32; PROJECTED]],
-    output: SharedSlice<'a, f32>,
+    output: SplitSlice<'a, f32>,
 }
 
 impl<'a> SelfAttention<'a> {
@@ -33,7 +30,7 @@ impl<'a> SelfAttention<'a> {
     pub fn new(projected: &'a [f32], output: &'a mut [f32]) -> Self {
         let (projected, rest) = projected.as_chunks();
         assert!(rest.is_empty() && output.len() == projected.len() * WIDTH);
-        Self { projected, output: SharedSlice::new(output) }
+        Self { projected, output: SplitSlice::new(output) }
     }
 
     fn blocks(&self) -> usize {
@@ -48,7 +45,7 @@ impl Kernel for SelfAttention<'_> {
     }
 
     #[inline(always)]
-    unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
+    unsafe fn run_task<S: Simd>(&self, simd: S, task: usize) {
         assert!(task < self.tasks(), "task {task} of {}", self.tasks());
         // One head after another, so that its keys and values stay in the cache.
         let (head, block) = (task / self.blocks(), task % self.blocks());
@@ -68,14 +65,14 @@ impl Kernel for SelfAttention<'_> {
             // `match` on a constant, so that only the tiles of these registers are compiled.
             match S::REGISTER_COUNT {
                 32 => match registers {
-                    1 => block.run::<S, 8, 1>(simd, &mut scratch),
-                    2 => block.run::<S, 8, 2>(simd, &mut scratch),
-                    _ => block.run::<S, 8, 3>(simd, &mut scratch),
+                    1 => block.attend::<S, 8, 1>(simd, &mut scratch),
+                    2 => block.attend::<S, 8, 2>(simd, &mut scratch),
+                    _ => block.attend::<S, 8, 3>(simd, &mut scratch),
                 },
                 _ => match registers {
-                    1 => block.run::<S, 8, 1>(simd, &mut scratch),
-                    2 => block.run::<S, 4, 2>(simd, &mut scratch),
-                    _ => block.run::<S, 4, 3>(simd, &mut scratch),
+                    1 => block.attend::<S, 8, 1>(simd, &mut scratch),
+                    2 => block.attend::<S, 4, 2>(simd, &mut scratch),
+                    _ => block.attend::<S, 4, 3>(simd, &mut scratch),
                 },
             }
         }

@@ -58,14 +58,15 @@ fn polynomial<S: Simd, const N: usize>(simd: S, x: S::f32s, coefficients: &[f32;
 mod tests {
     use super::*;
     use crate::kernels::{
-        Kernel, SharedSlice,
+        kernel::Kernel,
+        split_slice::SplitSlice,
         testing::{every_width, normal_distribution},
     };
 
     /// Applies GELU, or `exp2`.
     struct Apply<'a> {
         gelu: bool,
-        numbers: SharedSlice<'a, f32>,
+        numbers: SplitSlice<'a, f32>,
     }
 
     impl Kernel for Apply<'_> {
@@ -74,7 +75,7 @@ mod tests {
         }
 
         #[inline(always)]
-        unsafe fn run<S: Simd>(&self, simd: S, _: usize) {
+        unsafe fn run_task<S: Simd>(&self, simd: S, _: usize) {
             // SAFETY: there is one task.
             let numbers = unsafe { self.numbers.part(0..self.numbers.len()) };
             let (registers, rest) = S::as_mut_simd_f32s(numbers);
@@ -88,7 +89,7 @@ mod tests {
     fn applied(gelu: bool, input: &[f32]) -> Vec<(&'static str, Vec<f32>)> {
         every_width(|width| {
             let mut numbers = input.to_vec();
-            width.run(&Apply { gelu, numbers: SharedSlice::new(&mut numbers) }, [0]);
+            width.run(&Apply { gelu, numbers: SplitSlice::new(&mut numbers) }, [0]);
             numbers
         })
     }

@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use pulp::Simd;
 
 use crate::{
-    Embedding,
-    kernels::{EPSILON, Kernel, SharedSlice},
+    kernels::{kernel::Kernel, split_slice::SplitSlice},
     pooling::normalize,
+    shape::{EPSILON, Embedding},
 };
 
 /// The rows of a task of [`LayerNorm`].
 const ROWS: usize = 16;
 
-/// The weights of a normalisation, \[width\] each, in the memory of ONNX Runtime or their own.
+/// The weights of a normalisation, \[width\] each.
 pub struct Norm<'a> {
     pub gamma: Cow<'a, [f32]>,
     pub beta: Cow<'a, [f32]>,
@@ -23,7 +23,7 @@ pub struct Norm<'a> {
 pub struct LayerNorm<'a> {
     norm: &'a Norm<'a>,
     x: &'a [f32],
-    y: SharedSlice<'a, f32>,
+    y: SplitSlice<'a, f32>,
 }
 
 impl<'a> LayerNorm<'a> {
@@ -33,7 +33,7 @@ impl<'a> LayerNorm<'a> {
         let width = norm.gamma.len();
         assert!(width > 0 && width.is_multiple_of(16) && norm.beta.len() == width);
         assert!(x.len().is_multiple_of(width) && y.len() == x.len());
-        Self { norm, x, y: SharedSlice::new(y) }
+        Self { norm, x, y: SplitSlice::new(y) }
     }
 }
 
@@ -43,7 +43,7 @@ impl Kernel for LayerNorm<'_> {
     }
 
     #[inline(always)]
-    unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
+    unsafe fn run_task<S: Simd>(&self, simd: S, task: usize) {
         let Self { norm: Norm { gamma, beta }, x, y } = self;
         let width = gamma.len();
         let (gamma, beta) = (S::as_simd_f32s(gamma).0, S::as_simd_f32s(beta).0);
@@ -73,8 +73,7 @@ impl Kernel for LayerNorm<'_> {
     }
 }
 
-/// A table of 16-bit integers `values` \[entries, width\], and `scale` \[entries\], the factor of each entry, in the memory
-/// of ONNX Runtime or its own.
+/// A table of 16-bit integers `values` \[entries, width\], and `scale` \[entries\], the factor of each entry.
 pub struct Table<'a> {
     pub values: Cow<'a, [i16]>,
     pub scale: Cow<'a, [f32]>,

@@ -11,7 +11,7 @@ use std::{borrow::Cow, cell::Cell};
 use pulp::Simd;
 
 use super::functions_f32::gelu;
-use crate::kernels::{Kernel, SharedSlice, aligned::Aligned, arch::prefetch};
+use crate::kernels::{aligned::Aligned, arch::prefetch, kernel::Kernel, split_slice::SplitSlice};
 
 /// The number of columns whose weights are stored together.
 pub const PANEL: usize = 16;
@@ -19,7 +19,7 @@ pub const PANEL: usize = 16;
 /// The columns of a task: the width of a full tile of the widest registers.
 const STRIP: usize = 3 * PANEL;
 
-/// The weights of a linear layer; `scale` and `bias` have a number for each column. Borrowed from ONNX Runtime, or owned.
+/// The weights of a linear layer, usually in mapped memory. `scale` and `bias` are \[columns\].
 pub struct LinearWeights<'a> {
     /// Panels of 16 columns, \[columns / 16, depth, 16\]. A weight is this integer times the `scale` of its column.
     pub values: Cow<'a, [i16]>,
@@ -45,7 +45,7 @@ pub struct Linear<'a> {
     x: &'a [f32],
     residual: Option<&'a [f32]>,
     gelu: bool,
-    y: SharedSlice<'a, f32>,
+    y: SplitSlice<'a, f32>,
 }
 
 impl<'a> Linear<'a> {
@@ -63,7 +63,7 @@ impl<'a> Linear<'a> {
         assert!(weights.values.len() == depth * columns && weights.bias.len() == columns);
         assert!(x.len().is_multiple_of(depth) && y.len() == x.len() / depth * columns);
         assert!(residual.is_none_or(|residual| residual.len() == y.len()));
-        Self { weights, x, residual, gelu, y: SharedSlice::new(y) }
+        Self { weights, x, residual, gelu, y: SplitSlice::new(y) }
     }
 }
 
@@ -74,7 +74,7 @@ impl Kernel for Linear<'_> {
 
     // Loops instead of closures here and below: closures are not compiled for the instruction set.
     #[inline(always)]
-    unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
+    unsafe fn run_task<S: Simd>(&self, simd: S, task: usize) {
         let needed = self.weights.depth() * STRIP;
         let mut decoded = match DECODED.take() {
             Some(decoded) if decoded.len() >= needed => decoded,

@@ -8,30 +8,31 @@ use std::{hint::black_box, sync::LazyLock};
 use pulp::Simd;
 
 use super::{
-    Aligned, Quantized,
     functions_i8::{exp2, log2},
-    quantize::{LANES, Lanes, quantize},
+    quantize::{LANES, Lanes, Quantized, quantize},
     tile::{Tile, Tiles, registers_of, sums},
 };
 use crate::{
-    MAX_TOKENS,
     kernels::{
-        HEAD, HEADS, PANEL, SharedSlice, WIDTH,
-        arch::{Floats, Integers, Registers, Work},
+        aligned::Aligned,
+        arch::{Floats, Integers, Registers, WithRegisters},
+        float::PANEL,
+        split_slice::SplitSlice,
     },
+    shape::{HEAD, HEADS, MAX_TOKENS, WIDTH},
 };
 
 /// The queries that are processed together: their scores stay in the first-level cache.
 const QUERIES: usize = 8;
 
-/// Weights in [0, 1] are multiplied by this before rounding: the largest factor with which no weight exceeds 255 after dither.
+/// The integer of the weight 1 before dither. With any number of [`PATTERN`] it rounds to at most 255.
 const LARGEST_WEIGHT: f32 = 254.9;
 
 /// The logarithm of the scale of the values after the last token: their weights are 0.
 const NO_VALUE: f32 = -1e4;
 
-/// Dither, added to weights before rounding, so that many small weights of a query do not all become 0: numbers within ±½,
-/// evenly distributed over the keys. Each query and head starts at a different number.
+/// Dither: numbers within ±½, less 128, which are added to weights before rounding. Without them, many small weights of a query
+/// would all become 0. The keys take consecutive numbers; each query and head starts at another place.
 static PATTERN: LazyLock<Aligned<f32>> = LazyLock::new(|| {
     let mut pattern = Aligned::zeros(MAX_TOKENS + STARTS * PANEL);
     for (at, number) in pattern.iter_mut().enumerate() {
@@ -82,14 +83,14 @@ impl Keys {
     }
 
     /// Returns the buffers, to be filled by several threads.
-    pub fn shared(&mut self) -> KeysMut<'_> {
+    pub fn split(&mut self) -> KeysMut<'_> {
         KeysMut {
-            keys: SharedSlice::new(&mut self.keys),
-            values: SharedSlice::new(bytemuck::cast_slice_mut(&mut self.values)),
-            start: SharedSlice::new(&mut self.start),
-            scale: SharedSlice::new(&mut self.scale),
-            log: SharedSlice::new(&mut self.log),
-            inverse: SharedSlice::new(&mut self.inverse),
+            keys: SplitSlice::new(&mut self.keys),
+            values: SplitSlice::new(bytemuck::cast_slice_mut(&mut self.values)),
+            start: SplitSlice::new(&mut self.start),
+            scale: SplitSlice::new(&mut self.scale),
+            log: SplitSlice::new(&mut self.log),
+            inverse: SplitSlice::new(&mut self.inverse),
         }
     }
 
@@ -100,12 +101,12 @@ impl Keys {
 
 /// [`Keys`], to be filled by several threads.
 pub struct KeysMut<'a> {
-    keys: SharedSlice<'a, u32>,
-    values: SharedSlice<'a, u8>,
-    start: SharedSlice<'a, i32>,
-    scale: SharedSlice<'a, f32>,
-    log: SharedSlice<'a, f32>,
-    inverse: SharedSlice<'a, f32>,
+    keys: SplitSlice<'a, u32>,
+    values: SplitSlice<'a, u8>,
+    start: SplitSlice<'a, i32>,
+    scale: SplitSlice<'a, f32>,
+    log: SplitSlice<'a, f32>,
+    inverse: SplitSlice<'a, f32>,
 }
 
 /// Quantizes the queries, keys and values of some tokens.
@@ -141,9 +142,9 @@ impl<'a> Projection<'a> {
     }
 }
 
-impl Work for Projection<'_> {
+impl WithRegisters for Projection<'_> {
     #[inline(always)]
-    fn run<R: Registers>(self, registers: R) {
+    fn with_registers<R: Registers>(self, registers: R) {
         let Self { projected, first, queries, keys } = self;
         let (padded, groups) = (keys.scale.len(), keys.values.len() / (4 * WIDTH));
         let KeysMut { keys, values, start, scale, log, inverse } = keys;
@@ -271,9 +272,9 @@ struct Weigh<'a> {
     factors: &'a mut [f32],
 }
 
-impl Work for Weigh<'_> {
+impl WithRegisters for Weigh<'_> {
     #[inline(always)]
-    fn run<R: Registers>(self, registers: R) {
+    fn with_registers<R: Registers>(self, registers: R) {
         let Self { query, head, keys, scores, weights, factors } = self;
         let (simd, padded) = (registers.simd(), keys.padded());
         let (inverse, _) = R::Simd::as_simd_f32s(&keys.inverse);
@@ -319,7 +320,7 @@ impl Work for Weigh<'_> {
     }
 }
 
-/// Computes the initial sums of weighted values, which cancel the product with weights of 0 out.
+/// Computes the initial sums of weighted values. A weight of 0 is stored as another byte, whose products they subtract.
 struct MixStart<'a> {
     keys: &'a Keys,
     start: &'a mut [i32; WIDTH],

@@ -3,13 +3,13 @@
 use pulp::Simd;
 
 use super::{
-    Aligned, Quantized,
-    quantize::{LARGEST, block, rotate, round},
+    quantize::{LARGEST, Quantized, block, rotate, round},
     tile::{Tile, Tiles, registers_of, sums},
 };
 use crate::kernels::{
-    LinearWeights, PANEL,
-    arch::{Floats, Integers, Registers, Work},
+    aligned::Aligned,
+    arch::{Floats, Integers, Registers, WithRegisters},
+    float::{LinearWeights, PANEL},
 };
 
 /// Rotated integer weights of a linear layer. The rows that they multiply are rotated likewise. `scale` and `bias` are
@@ -52,9 +52,9 @@ struct QuantizeWeights<'a> {
     quantized: &'a mut Int8Weights,
 }
 
-impl Work for QuantizeWeights<'_> {
+impl WithRegisters for QuantizeWeights<'_> {
     #[inline(always)]
-    fn run<R: Registers>(self, registers: R) {
+    fn with_registers<R: Registers>(self, registers: R) {
         let Int8Weights { panels, start, scale, depth, .. } = self.quantized;
         let (depth, block) = (*depth, block(*depth));
         let (mut column, mut bytes) = (Aligned::zeros(depth), Aligned::<u8>::zeros(depth));

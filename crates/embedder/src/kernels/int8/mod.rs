@@ -40,7 +40,7 @@ mod tile;
 pub(crate) use super::arch::with_registers;
 pub use super::{
     aligned::Aligned,
-    arch::{Machine, Registers, Work},
+    arch::{Machine, Registers, WithRegisters},
 };
 pub use attention_i8::{Keys, KeysMut, Projection, attend};
 pub use linear_i8::{Int8Weights, Multiply};

@@ -3,15 +3,19 @@
 use pulp::Simd;
 
 use super::functions_i8::gelu;
-use crate::kernels::{
-    EPSILON, Norm, PANEL, WIDTH,
-    arch::{Floats, Registers, Work},
+use crate::{
+    kernels::{
+        arch::{Floats, Registers, WithRegisters},
+        float::{Norm, PANEL},
+    },
+    shape::{EPSILON, WIDTH},
 };
 
 /// The largest quantized integer.
 pub const LARGEST: f32 = 127.0;
 
-/// 2⁻¹⁰⁰, the lower limit for the maximum of a row, so that `LARGEST / maximum` does not overflow.
+/// 2⁻¹⁰⁰. A row with a smaller maximum is quantized as if that were its maximum, because `LARGEST` divided by a much smaller
+/// number overflows.
 const LEAST: f32 = 7.888_609e-31;
 
 /// The numbers that are rotated in registers.
@@ -31,9 +35,9 @@ pub struct Normalize<'a, 'b> {
     pub quantized: Option<&'a mut Quantized<'b>>,
 }
 
-impl Work for Normalize<'_, '_> {
+impl WithRegisters for Normalize<'_, '_> {
     #[inline(always)]
-    fn run<R: Registers>(self, registers: R) {
+    fn with_registers<R: Registers>(self, registers: R) {
         let Self { x, norm, mut quantized } = self;
         for (row, x) in x.chunks_exact_mut(WIDTH).enumerate() {
             normalize(registers, x, norm);
@@ -76,8 +80,7 @@ fn normalize<R: Registers>(registers: R, x: &mut [f32], Norm { gamma, beta }: &N
     }
 }
 
-/// Partial results of a reduction. The number of lanes is the same for registers of every width, so all of them reduce in the
-/// same order. There are enough lanes that consecutive operations do not depend on each other.
+/// The partial results of a reduction: 64, whatever the width of registers. So all registers reduce in the same order.
 #[repr(align(64))]
 pub struct Lanes(pub [f32; LANES]);
 
@@ -138,9 +141,9 @@ pub struct Quantize<'a, 'b> {
     pub quantized: &'a mut Quantized<'b>,
 }
 
-impl Work for Quantize<'_, '_> {
+impl WithRegisters for Quantize<'_, '_> {
     #[inline(always)]
-    fn run<R: Registers>(self, registers: R) {
+    fn with_registers<R: Registers>(self, registers: R) {
         let Self { x, gelu: has_gelu, quantized: Quantized { bytes, scale } } = self;
         let depth = x.len() / scale.len();
         let rows = x.chunks_exact_mut(depth).zip(bytes.chunks_exact_mut(depth));

@@ -4,8 +4,8 @@ use bytemuck::Pod;
 use pulp::Simd;
 
 use crate::kernels::{
-    PANEL,
-    arch::{Integers, Registers, Work, prefetch},
+    arch::{Integers, Registers, WithRegisters, prefetch},
+    float::PANEL,
 };
 
 /// A computation of one tile of a product.
@@ -26,9 +26,9 @@ pub struct Tiles<T> {
     pub product: T,
 }
 
-impl<T: Tile> Work for Tiles<T> {
+impl<T: Tile> WithRegisters for Tiles<T> {
     #[inline(always)]
-    fn run<B: Registers>(mut self, registers: B) {
+    fn with_registers<B: Registers>(mut self, registers: B) {
         let mut panel = 0;
         while panel < self.panels {
             panel += match B::Simd::F32_LANES {

@@ -1,4 +1,4 @@
-//! Tests of the fingerprint.
+//! Fingerprints, and files that match the manifest or not.
 
 use std::fs;
 
@@ -64,4 +64,29 @@ fn fingerprint_needs_weights_and_tokenizer() {
     });
     let error = error.expect_err("no tokenizer").to_string();
     assert!(error.contains("missing field `tokenizer`"), "{error}");
+}
+
+#[test]
+fn verify_refuses_damaged_files() {
+    let (folder, right) = (tempfile::tempdir().unwrap(), [1, 2, 254, 255, 0, 128]);
+    let path = folder.path().join(WEIGHTS);
+    let blake3 = blake3::hash(&right).to_string();
+    let entry = Entry { name: WEIGHTS.into(), bytes: right.len() as u64, blake3 };
+    let verify = |found: &[u8]| {
+        fs::write(&path, found).unwrap();
+        entry.verify(&path).map(drop).map_err(|error| error.to_string())
+    };
+    let damaged = format!("{} is damaged: expected ", path.display());
+    assert_eq!(verify(&right), Ok(()));
+    for found in [&right[..5], &[], &[&right[..], &[0]].concat()] {
+        assert_eq!(verify(found), Err(format!("{damaged}6 bytes, got {} bytes", found.len())));
+    }
+    for at in 0..right.len() {
+        let mut other = right;
+        other[at] ^= 0x40;
+        let error = verify(&other).expect_err("damage");
+        assert!(error.starts_with(&format!("{damaged}BLAKE3 ")), "byte {at}: {error}");
+    }
+    fs::remove_file(&path).unwrap();
+    assert!(entry.verify(&path).is_err());
 }

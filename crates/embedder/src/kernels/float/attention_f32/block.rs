@@ -4,8 +4,16 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-use super::{HEAD, PROJECTED, QUERIES, WIDTH};
-use crate::kernels::{SharedSlice, float::functions_f32::exp2};
+use crate::{
+    kernels::{float::functions_f32::exp2, split_slice::SplitSlice},
+    shape::{HEAD, WIDTH},
+};
+
+/// The numbers of the query, key and value of a token, which are stored side by side.
+pub const PROJECTED: usize = 3 * WIDTH;
+
+/// The queries of a task: the lanes of three of the widest registers.
+pub const QUERIES: usize = 48;
 
 /// The keys of a chunk: few enough that their scores stay in the first-level cache.
 const KEYS: usize = 64;
@@ -32,7 +40,7 @@ impl Scratch {
 pub struct Block<'a> {
     pub projected: &'a [[f32; PROJECTED]],
     /// \[tokens, `WIDTH`\]
-    pub output: &'a SharedSlice<'a, f32>,
+    pub output: &'a SplitSlice<'a, f32>,
     /// The tokens of the queries.
     pub queries: Range<usize>,
     /// The first number of the head in a row.
@@ -42,7 +50,7 @@ pub struct Block<'a> {
 impl Block<'_> {
     /// Computes the attention in tiles of `R` keys, or numbers of a value, and `V` registers of queries.
     #[inline(always)]
-    pub fn run<S: Simd, const R: usize, const V: usize>(&self, simd: S, scratch: &mut Scratch) {
+    pub fn attend<S: Simd, const R: usize, const V: usize>(&self, simd: S, scratch: &mut Scratch) {
         let lanes = V * S::F32_LANES;
         let (packed, _) = scratch.queries.as_chunks_mut::<4>();
         for (lane, query) in self.projected[self.queries.clone()].iter().enumerate() {
@@ -53,7 +61,7 @@ impl Block<'_> {
         }
 
         let queries = registers::<S, V>(&mut scratch.queries).first_chunk_mut().expect("a head");
-        part(simd, queries);
+        deinterleave(simd, queries);
         let scores = registers::<S, V>(&mut scratch.scores);
         let mixed = &mut registers::<S, V>(&mut scratch.mixed)[..HEAD];
         mixed.fill([simd.splat_f32s(0.0); V]);
@@ -79,7 +87,7 @@ impl Block<'_> {
         for sum in &mut sums {
             *sum = simd.div_f32s(simd.splat_f32s(1.0), *sum);
         }
-        join(simd, mixed, sums);
+        interleave(simd, mixed, sums);
 
         let (mixed, _) = scratch.mixed.as_chunks::<4>();
         for (lane, token) in self.queries.clone().enumerate() {
@@ -188,9 +196,9 @@ fn registers<S: Simd, const V: usize>(numbers: &mut [f32]) -> &mut [[S::f32s; V]
 }
 
 /// Transposes groups of four numbers of each query into four registers with one number of each query, and scales
-/// them. The order of the lanes depends on the machine; [`join`] reverses it.
+/// them. The order of the lanes depends on the machine; [`interleave`] reverses it.
 #[inline(always)]
-fn part<S: Simd, const V: usize>(simd: S, numbers: &mut [[S::f32s; V]; HEAD]) {
+fn deinterleave<S: Simd, const V: usize>(simd: S, numbers: &mut [[S::f32s; V]; HEAD]) {
     let scale = simd.splat_f32s(std::f32::consts::LOG2_E / (HEAD as f32).sqrt());
     for group in numbers.as_chunks_mut::<4>().0 {
         let joined = *group;
@@ -205,9 +213,9 @@ fn part<S: Simd, const V: usize>(simd: S, numbers: &mut [[S::f32s; V]; HEAD]) {
     }
 }
 
-/// The inverse of [`part`], with a scale for each lane.
+/// The inverse of [`deinterleave`], with a scale for each lane.
 #[inline(always)]
-fn join<S: Simd, const V: usize>(simd: S, numbers: &mut [[S::f32s; V]], scale: [S::f32s; V]) {
+fn interleave<S: Simd, const V: usize>(simd: S, numbers: &mut [[S::f32s; V]], scale: [S::f32s; V]) {
     for group in numbers.as_chunks_mut::<4>().0 {
         let parted = *group;
         let group = group.as_flattened_mut();

@@ -1,7 +1,10 @@
 //! Attention.
 
 use super::*;
-use crate::kernels::{HEADS, WIDTH, testing};
+use crate::{
+    kernels::testing,
+    shape::{HEADS, WIDTH},
+};
 
 /// Returns the attention of a text, computed in blocks of `rows` tokens. Fails if registers give different bits.
 fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
@@ -12,7 +15,7 @@ fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
         let (mut bytes, mut scale) = (vec![0; tokens * WIDTH], vec![0.0; tokens]);
         let (mut scores, mut weights) = (Aligned::zeros(8 * 512), Aligned::zeros(8 * 512));
         with_registers!(machine, registers => {
-            let shared = keys.shared();
+            let shared = keys.split();
             for first in (0..tokens).step_by(rows).rev() {
                 let end = tokens.min(first + rows);
                 let projected = &projected[first * 3 * WIDTH..end * 3 * WIDTH];

@@ -12,9 +12,9 @@ struct Apply<'a> {
     numbers: &'a mut [f32],
 }
 
-impl Work for Apply<'_> {
+impl WithRegisters for Apply<'_> {
     #[inline(always)]
-    fn run<R: Registers>(self, registers: R) {
+    fn with_registers<R: Registers>(self, registers: R) {
         for two in R::Simd::as_mut_simd_f32s(self.numbers).0.as_chunks_mut::<2>().0 {
             *two = if self.gelu { gelu(registers, *two) } else { exp2(registers, *two) };
         }

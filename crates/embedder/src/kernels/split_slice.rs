@@ -3,12 +3,12 @@
 use std::{cell::Cell, ops::Range, slice};
 
 /// A mutable slice that is divided among tasks.
-pub struct SharedSlice<'a, T>(&'a [Cell<T>]);
+pub struct SplitSlice<'a, T>(&'a [Cell<T>]);
 
 // SAFETY: the elements are accessed only through `part` and `cells`, whose callers promise that no two threads use the same.
-unsafe impl<T: Send> Sync for SharedSlice<'_, T> {}
+unsafe impl<T: Send> Sync for SplitSlice<'_, T> {}
 
-impl<'a, T> SharedSlice<'a, T> {
+impl<'a, T> SplitSlice<'a, T> {
     /// Returns the slice, to be written in parts.
     pub fn new(slice: &'a mut [T]) -> Self {
         Self(Cell::from_mut(slice).as_slice_of_cells())

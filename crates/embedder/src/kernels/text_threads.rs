@@ -21,7 +21,7 @@ use once_cell::sync::OnceCell;
 const MAX_THREADS: usize = 8;
 
 /// The threads of a model, for a text that is alone.
-pub(crate) struct Threads {
+pub(crate) struct TextThreads {
     count: usize,
     /// The number of windows that are being embedded.
     running: AtomicUsize,
@@ -29,7 +29,7 @@ pub(crate) struct Threads {
     helpers: OnceCell<(Arc<Team>, Vec<Thread>)>,
 }
 
-impl Threads {
+impl TextThreads {
     /// Returns up to `count` threads, which are started when they are needed.
     pub fn new(count: usize) -> Self {
         Self { count: count.min(MAX_THREADS), running: 0.into(), helpers: OnceCell::new() }
@@ -37,7 +37,7 @@ impl Threads {
 
     /// Runs `work` with the number of threads that kernels can use: all if no other window is running, else only the
     /// calling one.
-    pub fn run<R>(&self, work: impl FnOnce(usize) -> R) -> R {
+    pub fn for_text<R>(&self, work: impl FnOnce(usize) -> R) -> R {
         let is_alone = self.running.fetch_add(1, SeqCst) == 0;
         let _running = OnDrop(|| _ = self.running.fetch_sub(1, SeqCst));
         if !is_alone || self.count < 2 {
@@ -59,7 +59,7 @@ impl Threads {
     }
 }
 
-impl Drop for Threads {
+impl Drop for TextThreads {
     fn drop(&mut self) {
         if let Some((team, helpers)) = self.helpers.get() {
             team.is_over.store(true, SeqCst);
@@ -88,27 +88,26 @@ pub fn for_each(count: usize, run: impl Fn(usize) + Sync) -> bool {
     // A kernel within a task has no helpers: these have one kernel at a time.
     match TEAM.take() {
         Some(team) => {
-            team.run(&tasks);
+            team.run_all(&tasks);
             TEAM.set(Some(team));
         }
-        None => tasks.run(0, 1),
+        None => tasks.run_from(0, 1),
     }
     !tasks.has_panicked.into_inner()
 }
 
-/// The tasks of a kernel.
+/// The tasks of a kernel. Each thread has a part of them: tasks in a row share caches.
 struct Tasks<'a> {
     run: &'a (dyn Fn(usize) + Sync),
     count: usize,
-    /// For each thread, how many tasks of its share have been taken.
+    /// How many tasks of each part have been taken.
     taken: [AtomicUsize; MAX_THREADS],
     has_panicked: AtomicBool,
 }
 
 impl Tasks<'_> {
-    /// Runs tasks until all are taken. The thread begins with its own share, in order, because neighbouring tasks use the
-    /// same cache lines, and then takes tasks of the other threads.
-    fn run(&self, thread: usize, threads: usize) {
+    /// Runs tasks until all are taken: those of the part of this thread in order, then those that other threads have left.
+    fn run_from(&self, thread: usize, threads: usize) {
         for part in (thread..threads).chain(0..thread) {
             let [start, end] = [part, part + 1].map(|part| part * self.count / threads);
             loop {
@@ -156,9 +155,9 @@ impl Team {
     }
 
     /// Runs tasks on this thread and on the helpers.
-    fn run(&self, tasks: &Tasks) {
+    fn run_all(&self, tasks: &Tasks) {
         self.tasks.store(ptr::from_ref(tasks).cast_mut().cast(), SeqCst);
-        tasks.run(0, self.threads);
+        tasks.run_from(0, self.threads);
         self.tasks.store(ptr::null_mut(), SeqCst);
         while self.users.load(SeqCst) > 0 {
             thread::yield_now();
@@ -173,9 +172,9 @@ impl Team {
             while self.is_looking.load(SeqCst) {
                 if !self.tasks.load(SeqCst).is_null() {
                     self.users.fetch_add(1, SeqCst);
-                    // SAFETY: before the tasks end, `run` sets the pointer to null and waits until there are no users.
+                    // SAFETY: before the tasks end, `run_all` sets the pointer to null and waits until there are no users.
                     if let Some(tasks) = unsafe { self.tasks.load(SeqCst).as_ref() } {
-                        tasks.run(thread, self.threads);
+                        tasks.run_from(thread, self.threads);
                     }
                     self.users.fetch_sub(1, SeqCst);
                 }
@@ -232,11 +231,11 @@ mod tests {
 
     #[test]
     fn for_each_runs_each_task_once() {
-        for threads in [1, 2, 3, 8].map(Threads::new) {
+        for threads in [1, 2, 3, 8].map(TextThreads::new) {
             for count in (0..20).cycle().take(1000) {
                 let runs: Vec<_> = (0..count).map(|_| AtomicUsize::new(0)).collect();
                 let run = |task: usize| _ = runs[task].fetch_add(1, SeqCst);
-                assert!(threads.run(|_| for_each(count, run) && for_each(count, run)));
+                assert!(threads.for_text(|_| for_each(count, run) && for_each(count, run)));
                 assert!(runs.iter().all(|runs| runs.load(SeqCst) == 2), "{count} tasks: {runs:?}");
             }
         }
@@ -244,14 +243,14 @@ mod tests {
 
     #[test]
     fn for_each_uses_all_threads_also_after_a_panic() {
-        let (threads, all) = (Threads::new(3), Barrier::new(3));
+        let (threads, all) = (TextThreads::new(3), Barrier::new(3));
         let run = |task: usize| {
             // Returns when each task is on another thread.
             all.wait();
             assert_ne!(task, 1, "on purpose");
         };
         for _ in 0..10 {
-            assert!(!threads.run(|_| for_each(3, run)));
+            assert!(!threads.for_text(|_| for_each(3, run)));
         }
     }
 
@@ -282,13 +281,13 @@ mod tests {
             let thread = thread::current().id();
             assert!(for_each(10, |_| assert_eq!(thread::current().id(), thread)));
         };
-        assert!(Threads::new(2).run(|_| for_each(10, inner)));
+        assert!(TextThreads::new(2).for_text(|_| for_each(10, inner)));
     }
 
     #[test]
     fn threads_end_when_dropped() {
-        let threads = Threads::new(3);
-        threads.run(|_| assert!(for_each(10, |_| ())));
+        let threads = TextThreads::new(3);
+        threads.for_text(|_| assert!(for_each(10, |_| ())));
         let team: Weak<Team> = Arc::downgrade(&threads.helpers.get().unwrap().0);
         drop(threads);
         for _ in 0..10_000 {
