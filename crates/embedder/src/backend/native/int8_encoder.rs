@@ -33,26 +33,20 @@ const MIN_ROWS: usize = 8;
 /// The linear layers in integers, for one kind of registers.
 pub struct Int8Encoder {
     machine: Machine,
-    layers: Vec<Int8Layer>,
+    layers: Vec<Linears>,
 }
 
-struct Int8Layer {
-    qkv: Int8Weights,
-    output: Int8Weights,
-    up: Int8Weights,
-    down: Int8Weights,
-}
+/// The linear layers of a [`Layer`] in their order: `qkv`, `output`, `up`, `down`.
+type Linears = [Int8Weights; 4];
 
 impl Int8Encoder {
     /// Rounds the weights for the registers of a machine.
     pub fn new(weights: &Weights, machine: Machine) -> Self {
         let convert = |linear: &LinearWeights| with_registers!(machine, registers => Int8Weights::new(registers, linear));
-        let layers = weights.layers.iter().map(|Layer { qkv, output, up, down, .. }| Int8Layer {
-            qkv: convert(qkv),
-            output: convert(output),
-            up: convert(up),
-            down: convert(down),
-        });
+        let layers = weights
+            .layers
+            .iter()
+            .map(|Layer { qkv, output, up, down, .. }| [qkv, output, up, down].map(convert));
         Self { machine, layers: layers.collect() }
     }
 
@@ -100,7 +94,7 @@ impl Int8Encoder {
 struct LayerKernel<'a, R> {
     registers: R,
     weights: &'a Weights<'a>,
-    layers: &'a [Int8Layer],
+    layers: &'a [Linears],
     ids: &'a [i64],
     /// The tokens of a task.
     rows: usize,
@@ -154,20 +148,20 @@ impl<R: Registers> LayerKernel<'_, R> {
         let (wide, bytes) = buffers;
         let scale = &mut [0.0; MAX_ROWS][..rows];
         if let Some(index) = self.layer.checked_sub(1) {
-            let (layer, norms) = (&layers[index], &weights.layers[index]);
+            let ([_, output, up, down], norms) = (&layers[index], &weights.layers[index]);
             // What comes after these rows is free, and begins a cache line.
             let (attended, scores) = wide.split_at_mut(rows * WIDTH);
             attend(registers, &queries, first, self.keys, scores, bytes, attended);
             let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             registers.call(Quantize { x: attended, gelu: false, quantized: &mut quantized });
-            registers.call(Multiply::<true>::new(&quantized, &layer.output, x));
+            registers.call(Multiply::<true>::new(&quantized, output, x));
             let norm = &norms.attention_norm;
             registers.call(Normalize { x, norm, quantized: Some(&mut quantized) });
             let activated = &mut wide[..rows * FFN];
-            registers.call(Multiply::<false>::new(&quantized, &layer.up, activated));
+            registers.call(Multiply::<false>::new(&quantized, up, activated));
             let mut quantized = Quantized { bytes: &mut bytes[..rows * FFN], scale };
             registers.call(Quantize { x: activated, gelu: true, quantized: &mut quantized });
-            registers.call(Multiply::<true>::new(&quantized, &layer.down, x));
+            registers.call(Multiply::<true>::new(&quantized, down, x));
             let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             let quantized = (self.layer < LAYERS).then_some(&mut quantized);
             registers.call(Normalize { x, norm: &norms.ffn_norm, quantized });
@@ -177,10 +171,10 @@ impl<R: Registers> LayerKernel<'_, R> {
             let mut quantized = Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             registers.call(Normalize { x, norm: &weights.norm, quantized: Some(&mut quantized) });
         }
-        if let Some(layer) = layers.get(self.layer) {
+        if let Some([qkv, ..]) = layers.get(self.layer) {
             let quantized = &Quantized { bytes: &mut bytes[..rows * WIDTH], scale };
             let projected = &mut wide[..rows * 3 * WIDTH];
-            registers.call(Multiply::<false>::new(quantized, &layer.qkv, projected));
+            registers.call(Multiply::<false>::new(quantized, qkv, projected));
             // SAFETY: no other task has these tokens.
             let projection = unsafe { Projection::new(projected, first, queries, &self.next_keys) };
             registers.call(projection);

@@ -90,8 +90,11 @@ fn make_environment() -> ort::Result<Environment> {
 /// page by page, with a system call for each.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn enlarge_heap() {
-    // Larger pieces would not be in the heap.
-    let pieces: [Vec<u8>; 40] = std::array::from_fn(|_| Vec::with_capacity(100_000));
+    let mut pieces = [const { Vec::<u8>::new() }; 40];
+    for piece in &mut pieces {
+        // Larger pieces would not be in the heap. Without memory, making the environment fails later.
+        _ = piece.try_reserve_exact(100_000);
+    }
     drop(std::hint::black_box(pieces));
 }
 
