@@ -72,11 +72,11 @@ pub fn trace_of(
     }
     let Some((objective, objective_from)) = objective else { return none("no_objective") };
 
-    let (success, success_from) = match (options.success, run.label, run.status) {
+    let (success, success_from) = match (options.success, run.label, run.has_failed) {
         (Some(success), ..) => (success, Origin::Option),
         (_, Some(label), _) => (label, Origin::Label),
-        (.., Some(status)) => (status, Origin::Status),
-        (None, None, None) => match options.assume_success {
+        (.., true) => (false, Origin::Status),
+        (None, None, false) => match options.assume_success {
             Some(AssumeSuccess::Always(success)) => (success, Origin::Assumed),
             Some(AssumeSuccess::Skip) => return none("success_unknown"),
             None => return Err((Code::SuccessUnknown, SUCCESS_UNKNOWN.into())),

@@ -18,6 +18,7 @@ use crate::{
     reader::{Each, Reader},
     report::InputReport,
     skipped::Skipped,
+    unread::named,
 };
 
 /// The most unknown records that an error names.
@@ -67,6 +68,8 @@ struct Input {
     unknown: u64,
     /// The names of the first of those.
     unknown_names: BTreeSet<String>,
+    /// What the first of those is that is known, with the way to import it.
+    unread: Option<&'static str>,
 }
 
 impl Input {
@@ -146,7 +149,7 @@ impl Importer {
         while self.read_pushed(true) {}
         self.read(|reader, each| reader.finish(each));
         let Some((_, input)) = self.input.take() else { return };
-        let Input { formats, has_error, known, unknown, unknown_names, .. } = input;
+        let Input { formats, has_error, known, unknown, unknown_names, unread, .. } = input;
         if known > 0 && unknown > known {
             // The log of another tool, with some records like those of a format.
             let names = Vec::from_iter(unknown_names).join(", ");
@@ -163,6 +166,8 @@ impl Importer {
         if report.formats.is_empty() && !has_error {
             let found = if report.skipped == Skipped::default() {
                 "expected a log, found nothing: it is empty".to_owned()
+            } else if let Some(found) = unread {
+                format!("expected a log of a known format, found {found}")
             } else {
                 let names = format_names().join(", ");
                 format!("expected a log of one of the formats {names}, found none")
@@ -275,6 +280,7 @@ impl Importer {
                 return elements.iter().for_each(|element| self.take(input, element, line));
             }
             input.unknown += 1;
+            input.unread = input.unread.or_else(|| named(value));
             if input.unknown_names.len() < SHOWN_NAMES {
                 let names = ["type", "role", "kind", "event", "method"];
                 input.unknown_names.insert(quote(value.first_name(&names).unwrap_or("?")));

@@ -39,6 +39,7 @@ mod steps;
 mod text;
 mod time;
 mod trace;
+mod unread;
 
 pub use archive::Archive;
 pub use error::{Code, Error};

@@ -9,6 +9,7 @@ use crate::{
     error::{Code, Failure},
     json::{self, Document, SyntaxError, Unread, Value},
     limits::NO_MEMORY,
+    unread::{FOUND_SQLITE, SQLITE},
 };
 
 pub const MAX_BYTES: usize = json::MAX_TEXT;
@@ -91,14 +92,18 @@ impl Reader {
 
     fn read(&mut self, is_end: bool, each: Each) {
         if self.line == 0 {
-            if self.buffer.len() < ZIP.len() && !is_end {
+            if self.buffer.len() < SQLITE.len() && !is_end {
                 return;
             }
             self.line = 1;
-            if self.buffer.starts_with(ZIP) {
+            let others =
+                [(ZIP, Code::InvalidJson, FOUND_ZIP), (SQLITE, Code::UnknownFormat, FOUND_SQLITE)];
+            if let Some((_, code, found)) =
+                others.into_iter().find(|(begin, ..)| self.buffer.starts_with(begin))
+            {
                 self.state = State::Ended;
                 self.buffer = Vec::new();
-                return each(1, Err((Code::InvalidJson, FOUND_ZIP.into())));
+                return each(1, Err((code, found.into())));
             }
             self.utf16 = Utf16::of(&self.buffer);
             if self.utf16.is_some() {

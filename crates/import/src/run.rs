@@ -20,8 +20,8 @@ pub struct Run {
     pub fallback: Option<(String, Origin)>,
     /// Whether it succeeded, by someone's judgement.
     pub label: Option<bool>,
-    /// Whether it ended in order.
-    pub status: Option<bool>,
+    /// Whether it ended with a failure. That it ended in order does not say that it succeeded.
+    pub has_failed: bool,
     /// The confidence in the log, in \[0, 1\].
     pub confidence: Option<f64>,
     pub logprobs: Logprobs,

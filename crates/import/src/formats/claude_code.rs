@@ -118,11 +118,8 @@ impl Session {
         if run.key.is_none() {
             run.key = record.first_name(&["sessionId", "session_id"]).map(Into::into);
         }
-        if kind == "result"
-            && let Some(is_error) = record.flag("is_error")
-        {
-            let subtype = record.text("subtype").unwrap_or("success");
-            run.status = (is_error || subtype != "success").then_some(false);
+        if kind == "result" {
+            read_end(record, run);
         }
         // What a person types while the agent works.
         let queued = record.object("attachment").filter(|attachment| {
@@ -197,6 +194,13 @@ impl Session {
             }
         }
         run.say_human(&texts);
+    }
+}
+
+/// Reads how the session of a stream ended.
+pub fn read_end(result: Value, run: &mut Run) {
+    if let Some(is_error) = result.flag("is_error") {
+        run.has_failed = is_error || result.text("subtype").unwrap_or("success") != "success";
     }
 }
 

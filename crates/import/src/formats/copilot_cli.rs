@@ -88,9 +88,8 @@ impl sessions::Session for Session {
             "tool.execution_complete" => read_result(data, id, run),
             "abort" => run.skipped.add("interruption"),
             kind => {
-                if kind == "session.task_complete" {
-                    let success = data.flag("success");
-                    run.status = success.map_or(run.status, |success| (!success).then_some(false));
+                if let ("session.task_complete", Some(success)) = (kind, data.flag("success")) {
+                    run.has_failed = !success;
                 }
                 run.skipped.add(format!("record:{kind}"));
             }

@@ -44,7 +44,7 @@ fn run(sample: Value, content: Value, evaluation: Option<Value>, line: u64) -> R
         key: Some(key(sample, evaluation)),
         fallback: input.map(|input| (input, Origin::Field)),
         label: score(sample).and_then(label),
-        status: sample.member("error").map(|_| false),
+        has_failed: sample.member("error").is_some(),
         created_at: sample.member("started_at").or_else(created).and_then(time::utc),
         ..Run::at(line)
     };

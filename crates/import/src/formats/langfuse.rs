@@ -127,7 +127,7 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
             .map(Into::into),
         name: name.into(),
         start: observation.first(&START).and_then(time::instant),
-        status: (observation.text("level") == Some("ERROR")).then_some(false),
+        has_failed: observation.text("level") == Some("ERROR"),
         message: observation.first_name(&["statusMessage", "status_message"]).map(Into::into),
         ..Span::default()
     };

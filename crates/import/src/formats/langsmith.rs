@@ -105,7 +105,7 @@ impl Trace {
 fn interpret(span: &mut Span, run: Value, is_root: bool) {
     // A graph that waits for a person has not failed.
     let error = run.name("error").filter(|error| !error.contains("GraphInterrupt"));
-    (span.status, span.message) = (error.map(|_| false), error.map(Into::into));
+    (span.has_failed, span.message) = (error.is_some(), error.map(Into::into));
     if is_root {
         span.objective = run.member("inputs").and_then(messages::human);
     }

@@ -40,7 +40,7 @@ fn messages<'d>(value: Value<'d>) -> impl Iterator<Item = Value<'d>> + Clone {
 
 fn read(value: Value, out: &mut Sink) {
     let mut run = Run::at(out.line);
-    run.status = swe_agent::status(value, "Submitted");
+    run.has_failed = swe_agent::has_failed(value, "Submitted");
     let messages = messages(value);
     if messages.clone().any(has_tools) {
         for message in messages.filter(|message| message.text("role") != Some("exit")) {

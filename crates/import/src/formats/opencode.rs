@@ -117,7 +117,7 @@ fn read_message_of_2(message: Value, run: &mut Run) {
             if let ("idle", Some(outcome @ ("succeeded" | "failed"))) =
                 (kind, message.text("outcome"))
             {
-                run.status = (outcome == "failed").then_some(false);
+                run.has_failed = outcome == "failed";
             }
             run.skipped.add(format!("record:{kind}"));
         }

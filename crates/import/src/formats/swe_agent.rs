@@ -30,7 +30,7 @@ fn fits(value: Value) -> bool {
 
 fn read(value: Value, out: &mut Sink) {
     let mut run = Run::at(out.line);
-    run.status = status(value, "submitted");
+    run.has_failed = has_failed(value, "submitted");
     let entries = value.elements("history");
     let demonstrations = entries.clone().filter(|entry| is_demonstration(*entry)).count();
     run.skipped.add_many("demonstration", demonstrations as u64);
@@ -51,10 +51,9 @@ fn read(value: Value, out: &mut Sink) {
     out.run(run);
 }
 
-/// Returns `Some(false)` if the exit status that SWE-agent and its relatives log is another than that of success, `done`.
-pub fn status(value: Value, done: &str) -> Option<bool> {
-    let status = value.object("info").name("exit_status").filter(|status| *status != done);
-    status.map(|_| false)
+/// Returns whether SWE-agent or a relative logs another exit status than that of success, `done`.
+pub fn has_failed(value: Value, done: &str) -> bool {
+    value.object("info").name("exit_status").is_some_and(|status| status != done)
 }
 
 fn is_demonstration(entry: Value) -> bool {

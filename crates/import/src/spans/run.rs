@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{json, provenance::Origin, run::Run, time};
 
-/// Returns the run of some spans, whose first root gives the objective, the name and the status.
+/// Returns the run of some spans, whose first root gives the objective, the name and the failure.
 pub fn run(spans: &[&Span], key: Option<String>) -> Run {
     let forest = forest(spans);
     let root = first_root(spans, &forest).map(|root| spans[root]);
@@ -19,7 +19,7 @@ pub fn run(spans: &[&Span], key: Option<String>) -> Run {
         key,
         objective: root.and_then(|root| root.objective.clone()),
         fallback: name.map(|name| (name.clone(), Origin::Name)),
-        status: root.and_then(|root| root.status).filter(|is_ok| !is_ok),
+        has_failed: root.is_some_and(|root| root.has_failed),
         created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
         ..Run::at(spans.first().map_or(1, |span| span.line))
     };

@@ -22,8 +22,7 @@ pub struct Span {
     pub parent: Option<String>,
     pub name: String,
     pub start: Option<Timestamp>,
-    /// Whether it ended in order, if that is recorded.
-    pub status: Option<bool>,
+    pub has_failed: bool,
     pub message: Option<String>,
     /// What the members below are set from when the whole trace is known.
     pub recorded: Document<'static>,
@@ -125,10 +124,6 @@ impl Span {
         let [input, output] = &self.sides;
         let quality = u8::from(input.is_some()) + u8::from(output.is_some() && !self.is_plain);
         matches!(self.kind, SpanKind::Model).then_some(quality)
-    }
-
-    pub fn is_error(&self) -> bool {
-        self.status == Some(false)
     }
 }
 

@@ -28,14 +28,14 @@ pub(super) fn read_tools(
             Some(place) => (true, history.answers.contains_key(&place)),
             None => (is_known, is_known),
         };
-        let has_result = tool.output.borrow().is_some() || span.is_error();
+        let has_result = tool.output.borrow().is_some() || span.has_failed;
         run.skipped.add_many("repeated", u64::from(is_said) + u64::from(has_result && is_answered));
         let said = place.and_then(|place| history.events[place].call()).unwrap_or(&call);
         let result =
             (has_result && !is_answered).then(|| result(span, tool, said, &mut run.skipped));
         let call = (!is_said).then_some(Event::Call(call));
         events.extend(call.into_iter().chain(result).map(|event| (order, event)));
-        if let Some(place) = place.filter(|_| span.is_error()) {
+        if let Some(place) = place.filter(|_| span.has_failed) {
             history.fail(place);
         }
     }
@@ -48,7 +48,7 @@ fn result(span: &Span, tool: &Tool, call: &Call, skipped: &mut Skipped) -> Event
         (Output { text, failed: None }, Skipped::default())
     });
     skipped.merge(unread);
-    Event::Result(call.answer(output.into_result(span.is_error().then_some(true))))
+    Event::Result(call.answer(output.into_result(span.has_failed.then_some(true))))
 }
 
 /// Returns the tool names that the name of a span may mean: itself, and each part after a space or a `.`.

@@ -450,3 +450,24 @@ fn skipped_bounds_reasons_of_the_log() {
     assert_eq!(counts.len(), 1001);
     assert_eq!((counts["part:?"], counts["record:7"], counts["record:?"]), (1, 2, 4001));
 }
+
+#[test]
+fn unknown_format_names_the_tool_and_the_way() {
+    let cases = [
+        (json!({ "sessionID": "s", "role": "user" }), "`opencode export`"),
+        (json!({ "source": "user", "type": "TextMessage" }), "AutoGen"),
+        (json!({ "appName": "a", "events": [] }), "ADK"),
+        (json!({ "conversations": [{ "from": "human" }] }), "ShareGPT"),
+        (json!({ "custom_id": "1", "response": { "body": {} } }), "`request`"),
+        (json!({ "values": { "messages": [] } }), "`values.messages`"),
+        (json!({ "requests": [], "responderUsername": "r" }), "VS Code"),
+        (json!({ "other": 1 }), "none"),
+    ];
+    let logs = cases.map(|(log, found)| (log.to_string(), found));
+    for (log, found) in logs.into_iter().chain([("SQLite format 3\0\u{1}".into(), "SQLite")]) {
+        let outcome = import(&log);
+        let error = outcome.errors().next().unwrap();
+        assert_eq!((outcome.items.len(), error.code), (1, Code::UnknownFormat), "{log}");
+        assert!(error.message.contains(found), "{error}");
+    }
+}

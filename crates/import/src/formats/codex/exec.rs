@@ -33,7 +33,7 @@ impl Items {
         match (kind, item.text("type").unwrap_or("?"), item) {
             ("thread.started", ..) => *self = Self::default(),
             ("turn.completed" | "turn.failed", ..) => {
-                run.status = (kind == "turn.failed").then_some(false);
+                run.has_failed = kind == "turn.failed";
             }
             (_, kind_of_item, Some(item)) => {
                 let is_complete = kind == "item.completed";

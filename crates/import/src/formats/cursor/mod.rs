@@ -6,6 +6,7 @@ use std::{mem, sync::LazyLock};
 
 use regex::Regex;
 
+use super::claude_code::read_end;
 use crate::{
     events::Event,
     format::{Format, Sink, open},
@@ -82,10 +83,8 @@ impl sessions::Session for Session {
         } else if let Some(message) = record.object("message").filter(|_| is_message) {
             read_message(message, record.first_name(&["type", "role"]), run);
         } else {
-            if let ("result", Some(is_error)) = (kind, record.flag("is_error")) {
-                let is_failure =
-                    is_error || record.text("subtype").unwrap_or("success") != "success";
-                run.status = is_failure.then_some(false);
+            if kind == "result" {
+                read_end(record, run);
             }
             run.skipped.add(format!("record:{kind}"));
         }

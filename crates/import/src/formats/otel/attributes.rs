@@ -166,7 +166,7 @@ pub(super) fn interpret(span: &mut Span) {
         || attributes.member("ai.toolCall.name").is_some();
     let is_agent = is(OPERATION, "invoke_agent") || is(OPENINFERENCE, "AGENT");
     if attributes.member("error.type").is_some() || is("gen_ai.tool.status", "error") {
-        span.status = Some(false);
+        span.has_failed = true;
     }
     let sides = Side::BOTH.map(|side| messages(attributes, &events[side as usize], side));
     if is_tool {

@@ -72,7 +72,7 @@ pub(super) fn span(value: Value) -> Result<Option<(String, Span)>, TooLarge> {
         parent: parent.map(Into::into),
         name: value.text("name").or(value.text("operationName")).unwrap_or_default().into(),
         start: value.first(&times).and_then(time::instant),
-        status: if is_error { Some(false) } else { code.and_then(is_ok) },
+        has_failed: is_error || code.is_some_and(is_error_code),
         message: message.or(tags.text("otel.status_description")).map(Into::into),
         recorded: attributes(value.get("attributes").or(Some(tags)), is_kept)?,
         ..Span::default()
@@ -116,12 +116,8 @@ fn trace_id(span: Value) -> Option<String> {
     Some(id.strip_prefix("0x").unwrap_or(&id).into())
 }
 
-fn is_ok(code: Value) -> Option<bool> {
-    match (code.as_integer(), code.as_str()) {
-        (Some(1), _) | (_, Some("OK" | "STATUS_CODE_OK")) => Some(true),
-        (Some(2), _) | (_, Some("ERROR" | "STATUS_CODE_ERROR")) => Some(false),
-        _ => None,
-    }
+fn is_error_code(code: Value) -> bool {
+    code.as_integer() == Some(2) || matches!(code.as_str(), Some("ERROR" | "STATUS_CODE_ERROR"))
 }
 
 /// Returns attributes as plain JSON: those of an object, or of an array of keys and values.
