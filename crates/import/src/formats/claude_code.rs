@@ -1,4 +1,9 @@
 //! Sessions of Claude Code, and its output as a stream.
+//!
+//! | Claude Code: session files, `--output-format stream-json`, exports with `loglines` | a session, with those that resume it | the `result` record of stream-json |
+//!
+//! - sessions of Entire, in the tests of claude-code-log and claude-code-transcripts | 2.1.12; 394f81fa, a641071a, cad133d9 | 2026-11-22 | captured
+//! - stream-json | | 2026-11-22 | written
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,8 @@
 //! Sessions of Codex.
+//!
+//! | Codex: session files | a session | |
+//!
+//! - rollouts in the tests of agentsview | aea2eb12 | 2026-11-22 | captured
 
 use crate::{
     format::{Format, open},

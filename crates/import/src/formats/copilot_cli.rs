@@ -1,4 +1,8 @@
 //! Sessions of Copilot CLI: `events.jsonl`.
+//!
+//! | Copilot CLI: `events.jsonl` | a session | `session.task_complete` |
+//!
+//! - sessions in the tests of agent-sessions | 1.0.11; 651e854f | 2026-11-22 | captured
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,8 @@
 //! Transcripts of Cursor's agent.
+//!
+//! | Cursor: agent transcripts (`.jsonl`), which seldom have results | a file | |
+//!
+//! - transcripts in the tests of agent-sessions | 651e854f | 2026-11-22 | captured
 
 use std::sync::LazyLock;
 

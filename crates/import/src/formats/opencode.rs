@@ -1,4 +1,9 @@
 //! Sessions of opencode: exports, and `opencode run --format json`.
+//!
+//! | opencode: `opencode export`; `opencode run --format json`, which lacks what the user wrote, so give `objective` | a session | |
+//!
+//! - a session in the tests of agent-sessions | 651e854f | 2026-11-22 | captured
+//! - exports and streams | 1.3.17 | 2026-11-22 | source
 
 use crate::{
     call::{Call, CallInput},

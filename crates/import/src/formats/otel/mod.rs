@@ -1,4 +1,10 @@
 //! Spans and log records of OpenTelemetry.
+//!
+//! | OpenTelemetry: OTLP/JSON, Tempo, Jaeger, single spans; with the conventions for GenAI, OpenInference, the AI SDK, OpenLLMetry | an agent's span, or the rest of a trace | the status of the span |
+//!
+//! - spans in the tests of OpenInference and agentevals | 1fe497f1, bf9fe11b | 2026-11-22 | captured
+//! - spans of the AI SDK | `ai` 7.0.173 | 2026-11-22 | captured
+//! - the GenAI conventions of OpenTelemetry | | 2026-11-22 | source
 
 mod attributes;
 mod envelope;
