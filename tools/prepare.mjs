@@ -10,6 +10,7 @@
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { writeFormats } from "./formats.mjs";
 import {
 	assets,
 	CHECKOUT,
@@ -106,6 +107,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 	const bench = process.argv.includes("--bench");
 	const all = bench || process.argv.includes("--all");
 	checkTools();
+	writeFormats();
 	await Promise.all([
 		all ? installPackages() : installDependencies(),
 		prepareModel().then(() => all && prepareTestModels()),

@@ -49,7 +49,7 @@ use crate::{
 /// Reads inputs one after another. All methods return at once; reading takes place on worker threads.
 #[napi]
 pub struct LogReader {
-    reader: Arc<Reader>,
+    reader: Arc<Reading>,
 }
 
 #[napi]
@@ -86,7 +86,7 @@ impl LogReader {
             None => None,
         };
         let importer = Mutex::new(importer);
-        Ok(Self { reader: Arc::new(Reader { importer, cancel, lines, submitter }) })
+        Ok(Self { reader: Arc::new(Reading { importer, cancel, lines, submitter }) })
     }
 
     #[napi(catch_unwind)]
@@ -159,7 +159,7 @@ impl LogReader {
     }
 }
 
-struct Reader {
+struct Reading {
     importer: Mutex<Importer>,
     cancel: CancelToken,
     lines: Arc<Lines>,
@@ -167,7 +167,7 @@ struct Reader {
     submitter: Option<Submitter>,
 }
 
-impl Reader {
+impl Reading {
     /// Runs `work` on a worker thread, and converts its traces to lines.
     fn run(self: &Arc<Self>, work: impl FnOnce(&mut Importer) + Send + 'static) {
         let (reader, lines) = (self.clone(), self.lines.clone());

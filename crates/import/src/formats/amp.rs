@@ -1,4 +1,8 @@
 //! Threads of Amp.
+//!
+//! | Amp: threads | a thread | |
+//!
+//! - threads | `v` 85 | 2026-11-26 | written
 
 use crate::{
     call::ToolResult,
@@ -12,8 +16,7 @@ use crate::{
     time,
 };
 
-pub const FORMAT: Format =
-    Format { name: "amp", domain: "code", fits, open: || Box::new(read) };
+pub const FORMAT: Format = Format { name: "amp", domain: "code", fits, open: || Box::new(read) };
 
 fn fits(thread: Value) -> bool {
     let first = thread.list("messages").and_then(Array::first);

@@ -1,4 +1,8 @@
 //! ATIF, the trajectories of Harbor.
+//!
+//! | Harbor and others: ATIF 1.x | a trajectory | |
+//!
+//! - trajectories in the tests of Phoenix | ATIF 1.8; 9478f954 | 2026-11-22 | captured
 
 use crate::{
     call::ToolResult,

@@ -1,4 +1,10 @@
 //! Sessions of Claude Code, and its output as a stream.
+//!
+//! | Claude Code: session files, `--output-format stream-json`, exports with `loglines` | a session, with those that resume it | an error of the `result` record of stream-json |
+//!
+//! - sessions of Entire, in the tests of claude-code-log and claude-code-transcripts | 2.1.12; 394f81fa, a641071a, cad133d9 | 2026-11-22 | captured
+//! - stream-json | | 2026-11-22 | written
+//! - queued prompts, messages of other agents | 2.1.62 to 2.1.181 | 2026-11-26 | written
 
 use std::{collections::BTreeMap, mem, sync::LazyLock};
 
@@ -11,11 +17,11 @@ use crate::{
     ids::Ids,
     json::{self, Members, Value},
     messages::{call_of_part, is_result_type, parts, result_of_part},
+    pattern::regex,
     provenance::Origin,
     run::Run,
     sessions::{self, Interleaved},
     skipped::Skipped,
-    pattern::regex,
     text::{text_of_part, without},
     time,
 };
@@ -169,7 +175,8 @@ impl Session {
                 }
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let call = call_of_part(part, turn);
-                    let is_repeated = self.calls.put(&mut run.events, call.id.clone(), Event::Call(call));
+                    let is_repeated =
+                        self.calls.put(&mut run.events, call.id.clone(), Event::Call(call));
                     run.skipped.add_many("repeated", is_repeated.into());
                 }
                 kind if is_result_type(kind) => add_result(run, &mut self.results, part, kind),

@@ -1,4 +1,8 @@
 //! Files beside the conversation of Cline or Roo, which itself has the format `messages`.
+//!
+//! | Cline, Roo: `ui_messages.json` and `task_metadata.json`, which are skipped; the conversation beside them has the format `messages` | | |
+//!
+//! - files of a task, compared with the source of Cline | | 2026-11-22 | written
 
 use crate::{
     format::{Format, Sink},

@@ -1,4 +1,9 @@
 //! Sessions of Copilot CLI: `events.jsonl`.
+//!
+//! | Copilot CLI: `events.jsonl` | a session | a failure in `session.task_complete` |
+//!
+//! - sessions in the tests of agent-sessions | 1.0.11; 651e854f | 2026-11-22 | captured
+//! - exit codes of the shell | 1.0.64 to 1.0.68 | 2026-11-26 | written
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,8 @@
 //! Sessions of Factory Droid.
+//!
+//! | Factory Droid: session files | a session | |
+//!
+//! - session files | | 2026-11-26 | written
 
 use std::mem;
 

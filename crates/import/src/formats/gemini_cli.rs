@@ -1,4 +1,9 @@
 //! Sessions of Gemini CLI: documents, or lines of which later ones change earlier ones.
+//!
+//! | Gemini CLI: session files, as JSON and as lines | a session | |
+//!
+//! - sessions in the tests of agent-sessions, of agentsview and of Entire | 0.40; 651e854f, 53860074, 394f81fa | 2026-11-22 | captured
+//! - sessions with context and checkpoints | 0.43 to 0.50 | 2026-11-26 | written
 
 use std::{collections::HashSet, mem};
 

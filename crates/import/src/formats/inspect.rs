@@ -1,4 +1,8 @@
 //! Logs of Inspect, as JSON.
+//!
+//! | Inspect: logs as JSON | a sample | the first score; an error of the sample |
+//!
+//! - a log in the tests of Inspect | 0.3.95; 499e6152 | 2026-11-22 | captured
 
 use std::{cell::Cell, collections::HashMap};
 

@@ -1,4 +1,9 @@
 //! Traces of Langfuse.
+//!
+//! | Langfuse: traces with observations; rows of observations | a trace | scores such as `success`; an error of the root |
+//!
+//! - traces of five frameworks in the tests of Langfuse | 62751446 | 2026-11-22 | captured
+//! - rows of observations | | 2026-11-26 | written
 
 use std::collections::HashSet;
 

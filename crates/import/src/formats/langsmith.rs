@@ -1,4 +1,9 @@
 //! Runs of LangSmith, and of the tracers of LangChain.
+//!
+//! | LangSmith: exports, answers of `/runs/query`; the runs of LangChain's tracers | a trace | feedback such as `success`, if its average is 0 or 1; an error of the root |
+//!
+//! - runs of LangChain's tracer | `@langchain/core` 1.4.0 | 2026-11-22 | captured
+//! - answers of `/runs/query` | | 2026-11-22 | written
 
 use std::mem;
 

@@ -1,9 +1,15 @@
 //! Conversations of chat messages.
+//!
+//! | OpenAI (chat, responses), Anthropic, Gemini, the AI SDK (messages for the model and for the user), Mastra, the OpenAI Agents SDK, LangChain and others: arrays, requests with answers, one message a line | a conversation | |
+//!
+//! - runs of four frameworks | `ai` 4.3.19 to 7.0.173, `@mastra/core` 1.71.0, `@openai/agents-core` 0.20.0, `@langchain/core` 1.4.0 | 2026-11-22 | captured
+//! - a conversation in the tests of OpenHands | 611629e6 | 2026-11-22 | captured
+//! - requests of OpenAI, Anthropic and Gemini | | 2026-11-22 | written
 
-use crate::messages::{Messages, Side, content_of, is_message, messages_of};
 use crate::{
     format::{Format, FormatReader, Sink, open},
     json::{Array, Members, Value},
+    messages::{Messages, Side, content_of, is_message, messages_of},
     run::Run,
     sessions::{Session, Sessions},
     time,

@@ -1,4 +1,8 @@
 //! Trajectories of mini-swe-agent.
+//!
+//! | mini-SWE-agent | a trajectory | an exit status other than `Submitted` |
+//!
+//! - trajectories | format 1.1 | 2026-11-22 | written
 
 use std::sync::LazyLock;
 

@@ -1,11 +1,17 @@
-//! Sessions of opencode: exports of versions 1 and 2, and `opencode run --format json`.
+//! Sessions of opencode: exports, and `opencode run --format json`.
+//!
+//! | opencode: `opencode export`, `opencode session export` (2.0); `opencode run --format json`, which lacks what the user wrote, so give `objective` | a session | a failure at the end (2.0) |
+//!
+//! - a session in the tests of agent-sessions | 651e854f | 2026-11-22 | captured
+//! - exports and streams | 1.3.17 | 2026-11-22 | source
+//! - `opencode session export` | 2.0 | 2026-11-26 | written
 
 use crate::{
     call::{Call, CallInput},
     events::Event,
+    failure::has_failed,
     format::{Format, Sink, open},
     json::{Array, Members, Value},
-    failure::has_failed,
     messages::Conversation,
     run::Run,
     sessions::{self, Sessions},

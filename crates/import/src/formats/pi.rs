@@ -1,4 +1,8 @@
 //! Sessions of Pi and of OpenClaw.
+//!
+//! | Pi, OpenClaw | a session | |
+//!
+//! - sessions of Pi | | 2026-11-22 | written
 
 use crate::{
     format::{Format, open},

@@ -1,4 +1,8 @@
 //! Sessions of Qwen Code.
+//!
+//! | Qwen Code: session files | a session | |
+//!
+//! - session files | 0.21 | 2026-11-26 | written
 
 use super::gemini_cli::read_user;
 use crate::{

@@ -1,4 +1,8 @@
 //! Traces of the protocol, which pass unchanged.
+//!
+//! | this protocol | a trace, which stays as it is | the trace |
+//!
+//! - the schema of this protocol | 1 | 2026-11-22 | source
 
 use std::fmt;
 

@@ -1,4 +1,8 @@
 //! Trajectories of SWE-agent.
+//!
+//! | SWE-agent | a trajectory | an exit status other than `submitted` |
+//!
+//! - a trajectory in the tests of SWE-agent | 3ea751c0 | 2026-11-22 | captured
 
 use std::sync::LazyLock;
 

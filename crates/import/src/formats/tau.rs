@@ -1,4 +1,10 @@
 //! Results of tau-bench and tau2-bench: conversations of an agent with a simulated customer.
+//!
+//! | τ-bench and τ²-bench: results, and single simulations | a simulation | the reward, if it is 1 |
+//!
+//! - trajectories published with τ-bench | 59a200c6 | 2026-11-22 | captured
+//! - results of τ²-bench | | 2026-11-22 | written
+//! - single simulations | | 2026-11-26 | written
 
 use crate::{
     format::{Format, Sink},

@@ -26,11 +26,16 @@ pub struct Buffer(Vec<u8>);
 
 impl io::Write for Buffer {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.write_all(text)?;
+        Ok(text.len())
+    }
+
+    fn write_all(&mut self, text: &[u8]) -> io::Result<()> {
         if !grow(&mut self.0, text.len()) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         self.0.extend_from_slice(text);
-        Ok(text.len())
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -70,5 +75,6 @@ pub(super) fn growth(capacity: usize, length: usize, more: usize) -> usize {
 
 /// Reserves space for more elements. Returns whether there is memory for them.
 pub fn grow<T>(list: &mut Vec<T>, more: usize) -> bool {
-    list.try_reserve_exact(growth(list.capacity(), list.len(), more)).is_ok()
+    list.capacity() - list.len() >= more
+        || list.try_reserve_exact(growth(list.capacity(), list.len(), more)).is_ok()
 }

@@ -1,4 +1,9 @@
 //! Sessions of Codex, and the output of `codex exec --json`.
+//!
+//! | Codex: session files, also of Codex Desktop and of versions before 0.32; `codex exec --json`, which lacks what the user wrote, so give `objective` | a session | a failed turn of `codex exec` |
+//!
+//! - rollouts in the tests of agentsview | aea2eb12 | 2026-11-22 | captured
+//! - rollouts of Codex Desktop and of versions before 0.32, `codex exec --json` | 0.137 to 0.156 | 2026-11-26 | written
 
 mod exec;
 mod user;

@@ -1,4 +1,9 @@
 //! Transcripts of Cursor's agent, and the output of `cursor-agent --output-format stream-json`.
+//!
+//! | Cursor: agent transcripts (`.jsonl`), which seldom have results; `cursor-agent --output-format stream-json` | a file; a session of a stream | an error of the `result` record |
+//!
+//! - transcripts in the tests of agent-sessions | 651e854f | 2026-11-22 | captured
+//! - `cursor-agent --output-format stream-json` | 2026.05 | 2026-11-26 | written
 
 mod stream;
 
@@ -59,7 +64,8 @@ impl sessions::Session for Session {
 
     fn continues(&self, record: Value, is_next: bool, is_known: bool) -> bool {
         let is_typed = record.text("type").is_some();
-        let is_of_stream = self.stream.is_some() && record.name("session_id") == self.stream.as_deref();
+        let is_of_stream =
+            self.stream.is_some() && record.name("session_id") == self.stream.as_deref();
         is_typed && (is_of_stream || (is_next && !is_known))
     }
 

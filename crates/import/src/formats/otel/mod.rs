@@ -1,4 +1,11 @@
 //! Spans and log records of OpenTelemetry.
+//!
+//! | OpenTelemetry: OTLP/JSON, Tempo, Jaeger, single spans; with the conventions for GenAI, OpenInference, the AI SDK, OpenLLMetry, Strands Agents | an agent's span, or the rest of a trace | an error of the span |
+//!
+//! - spans in the tests of OpenInference and agentevals | 1fe497f1, bf9fe11b | 2026-11-22 | captured
+//! - spans of the AI SDK | `ai` 7.0.173 | 2026-11-22 | captured
+//! - the GenAI conventions of OpenTelemetry | | 2026-11-22 | source
+//! - spans of Strands Agents, GenAI conventions 1.40 | 1.x | 2026-11-26 | written
 
 mod attributes;
 mod envelope;
