@@ -1,4 +1,5 @@
 /** Checks and reads options. The addon trusts what it gets. */
+const { Buffer } = require("node:buffer");
 const { URL, fileURLToPath } = require("node:url");
 const { ScoringError } = require("./errors.js");
 
@@ -9,6 +10,13 @@ const isFunction = (value) => typeof value === "function";
 const isNumber = (value) => typeof value === "number";
 const isObject = (value) => typeof value === "object" && value !== null;
 const isString = (value) => typeof value === "string";
+
+/** The maximum length of an id in bytes of UTF-8. */
+const LONGEST_ID = 1024;
+
+/** Whether a trace may have this id. Bytes are counted only if there may be too many. */
+const isId = (id) =>
+	isString(id) && (3 * id.length <= LONGEST_ID || Buffer.byteLength(id) <= LONGEST_ID);
 
 /** Formats a value for an error message: `42`, `"abc"`, `an array`. */
 function describe(value) {
@@ -192,6 +200,7 @@ function callOptions(options, known) {
 }
 
 module.exports = {
+	LONGEST_ID,
 	SETTINGS,
 	callOptions,
 	check,
@@ -200,6 +209,7 @@ module.exports = {
 	either,
 	fileOf,
 	invalidOption,
+	isId,
 	isNumber,
 	isObject,
 	isString,

@@ -1,16 +1,12 @@
 /** Checks pages of a store, and packs them: reading each entry through Node-API would block for milliseconds. */
-const { Buffer } = require("node:buffer");
 const { isUint8Array } = require("node:util/types");
 const { ScoringError } = require("./errors.js");
-const { describe, isObject, isString } = require("./options.js");
+const { describe, isId, isObject, isString } = require("./options.js");
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const KINDS = ["add", "forget", "clear"];
 const WHOLE = "a safe integer, 0 or more";
 const POSITIVE = "a safe integer, 1 or more";
-
-/** The maximum length of an id in bytes of UTF-8. */
-const LONGEST_ID = 1024;
 
 const isWhole = (value, least) => Number.isSafeInteger(value) && value >= least;
 
@@ -47,13 +43,6 @@ function write(bytes, start) {
 	memory.set(bytes, start);
 	return end;
 }
-
-/** Whether a trace may have this id. Bytes are counted only if there may be too many. */
-const isId = (id) =>
-	isString(id) && (3 * id.length <= LONGEST_ID || Buffer.byteLength(id) <= LONGEST_ID);
-
-exports.LONGEST_ID = LONGEST_ID;
-exports.isId = isId;
 
 /** Returns the JSON row of an entry, and its embedding. Reads each field once. */
 function readEntry(entry, index, calls) {

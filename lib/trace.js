@@ -1,7 +1,6 @@
 /** Reads and checks traces. Reading a property here costs far less than through Node-API. */
 const { InvalidTraceError } = require("./errors.js");
-const { describe, isObject, isString } = require("./options.js");
-const { LONGEST_ID } = require("./page.js");
+const { LONGEST_ID, describe, isObject, isString } = require("./options.js");
 
 // Copied, so that later changes of globals and prototypes have no effect.
 const { isArray } = Array;

@@ -1,11 +1,12 @@
 /** The options that all stores have. */
 const {
+	LONGEST_ID,
 	invalidOption,
+	isId,
 	kind,
 	kinds,
 	readOptions,
 } = require("@knowledgepulse/scoring/internal/options");
-const { LONGEST_ID, isId } = require("@knowledgepulse/scoring/internal/page");
 
 /** The maximum length of a namespace: an index key of PostgreSQL has at most 2,700 bytes. */
 const LONGEST = 200;
