@@ -36,7 +36,6 @@ mod model;
 mod pooling;
 mod shape;
 mod shared_model;
-mod sketch;
 mod text;
 
 pub use backend::{disable_telemetry, library_version};
@@ -48,5 +47,4 @@ pub use model::{BackendKind, ModelOptions, ModelSettings, PackageFolder, Precisi
 pub use pooling::Pooling;
 pub use shape::{EMBEDDING_LEN, Embedding, MAX_TOKENS};
 pub use shared_model::{LoadState, SharedModel};
-pub use sketch::sketch;
 pub use text::{LongText, TextBuffer, Tokenizer};
