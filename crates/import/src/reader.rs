@@ -92,7 +92,9 @@ impl Reader {
 
     fn read(&mut self, is_end: bool, each: Each) {
         if self.line == 0 {
-            if self.buffer.len() < SQLITE.len() && !is_end {
+            let may_be =
+                |begin: &[u8]| self.buffer.len() < begin.len() && begin.starts_with(&self.buffer);
+            if !is_end && (self.buffer.len() < ZIP.len() || may_be(SQLITE)) {
                 return;
             }
             self.line = 1;

@@ -118,7 +118,7 @@ fn calibrate_refuses_options_that_do_not_fit() {
 
 #[test]
 fn calibrate_tells_assumed_success_from_known() {
-    let assumed = |number: usize| (number % 2 == 0).then(|| "assumed".to_owned());
+    let assumed = |number: usize| number.is_multiple_of(2).then(|| "assumed".to_owned());
     let labelled = |wrong: Option<usize>| {
         rows(50, |number, row| {
             row.success = number % 4 < 2;
