@@ -25,8 +25,8 @@ fn fits(record: Value) -> bool {
 
 /// Returns the id of the session that a record begins.
 fn id(record: Value<'_>) -> Option<&str> {
-    let is_start = record.text("type") == Some("session_start");
-    record.first_name(&["id", "sessionId"]).filter(|_| is_start)
+    record.text("type").filter(|kind| *kind == "session_start")?;
+    record.first_name(&["id", "sessionId"])
 }
 
 #[derive(Default)]

@@ -22,8 +22,8 @@ pub const FORMAT: Format =
     Format { name: "langfuse", domain: "general", fits, open: open::<Interleaved<Trace>> };
 
 fn fits(value: Value) -> bool {
-    let is_trace = value.object("trace").is_some() || value.has("id");
-    (value.list("observations").is_some() && is_trace) || is_row(value)
+    let is_trace = || value.object("trace").is_some() || value.has("id");
+    (value.list("observations").is_some() && is_trace()) || is_row(value)
 }
 
 /// Returns whether a value is an observation by itself, as in exports of observations.

@@ -20,7 +20,8 @@ pub(super) fn fits(record: Value) -> bool {
 
 /// Returns the id of the thread that a record begins, or goes on with.
 pub(super) fn thread(record: Value<'_>) -> Option<&str> {
-    record.text("thread_id").filter(|_| record.text("type") == Some("thread.started"))
+    record.text("type").filter(|kind| *kind == "thread.started")?;
+    record.text("thread_id")
 }
 
 /// The places of calls among the events, by the ids of their items in the thread.

@@ -44,8 +44,10 @@ fn fits(record: Value) -> bool {
 
 /// Returns whether a record is the first one of a session before Codex 0.32, whose messages and items follow bare.
 fn is_header(record: Value) -> bool {
-    let is_named = record.name("id").and(record.name("timestamp")).is_some();
-    is_named && record.has("instructions") && !record.has("type") && !record.has("role")
+    !record.has("type")
+        && record.has("instructions")
+        && record.name("id").and(record.name("timestamp")).is_some()
+        && !record.has("role")
 }
 
 /// Returns the description of a session.

@@ -10,11 +10,16 @@ use crate::{
 
 /// Returns whether only this stream has a record; others of a session are like those of Claude Code.
 pub(super) fn fits(record: Value) -> bool {
-    let (kind, subtype) = (record.text("type"), record.text("subtype"));
-    let is_call = kind == Some("tool_call") && record.object("tool_call").is_some();
-    let is_start = kind == Some("system") && subtype == Some("init") && !record.has("tools");
-    (is_call && subtype.and(record.name("call_id")).is_some())
-        || (is_start && record.has("apiKeySource"))
+    let subtype = || record.text("subtype");
+    match record.text("type") {
+        Some("tool_call") => {
+            subtype().and(record.name("call_id")).and(record.object("tool_call")).is_some()
+        }
+        Some("system") => {
+            subtype() == Some("init") && record.has("apiKeySource") && !record.has("tools")
+        }
+        _ => false,
+    }
 }
 
 /// Returns the members of a call, which have the name of the tool around them, and that name.
