@@ -8,7 +8,6 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { isLongRun } from "../support/draws.mjs";
 import { modelCopy } from "../support/model-folder.mjs";
 import { random, says, trace } from "../support/traces.mjs";
 import { ended, startWorker } from "../support/workers.mjs";
@@ -61,8 +60,8 @@ const scores = (scoring, make) => {
 
 const withEmbedder = (backend, precision, inGroup) => ({
 	count: 200,
-	// In a short run the memo of texts and the cache still fill, by 7 kB a call.
-	warmUp: isLongRun ? 1_200 : 200,
+	// Until the memo of texts and the cache are full.
+	warmUp: 1_200,
 	inGroup,
 	env: { KNOWLEDGEPULSE_SCORING_BACKEND: backend, KNOWLEDGEPULSE_SCORING_PRECISION: precision },
 	make: (scoring) => scores(scoring, (i) => says(`ticket ${i}`)),
