@@ -11,6 +11,8 @@ function open() {
 	const { SETTINGS, either, kinds, readOptions, required } = require("./options.js");
 	const Scorer = require("./scorer.js");
 	const { readTrace } = require("./trace.js");
+	// With the rest: Jest can drop loaded modules, and its classes of errors would be others.
+	const VectorCache = require("./vector-cache.js");
 
 	// Otherwise threads could still be in ONNX Runtime while its static data is destroyed:
 	// `process.exit()` of the main thread runs no environment cleanup hooks. One listener is enough,
@@ -37,9 +39,7 @@ function open() {
 		InvalidTraceError,
 		Scorer,
 		ScoringError,
-		get VectorCache() {
-			return require("./vector-cache.js");
-		},
+		VectorCache,
 		_getLocalCache: () => scorer.cache,
 		configure: (options) => attempt(() => native.configure(readOptions(options, SETTINGS))),
 		scoreWith: (trace, novelty, options = {}) => {
