@@ -18,6 +18,7 @@ const formats = readdirSync(join(root, FORMATS)).map((name) => `${FORMATS}/${nam
 run("rustfmt", ["--check", ...formats.map((path) => path.replace(/(?<!\.rs)$/, "/mod.rs"))]);
 run("node", ["tools/circles.mjs"]);
 run("cargo", ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+run("cargo", ["check", "--manifest-path", "fuzz/Cargo.toml"]);
 npx(["biome", "ci", "--error-on-warnings", "."]);
 npx(["tsc", "-p", "tools"]);
 run(ruff, ["check", ...folders]);

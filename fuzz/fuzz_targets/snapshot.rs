@@ -6,7 +6,7 @@ use std::time::Duration;
 use arbitrary::{Arbitrary, Result, Unstructured};
 use knowledgepulse_scoring::{
     VectorCache,
-    cache::{CacheOptions, Entry},
+    cache::{CacheOptions, VectorEntry},
     snapshot::{Contents, Snapshot, decode},
 };
 use knowledgepulse_scoring_fuzz::{MODEL, run as run_cache};
@@ -34,7 +34,7 @@ fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-fn owned(cache: &VectorCache, now: Duration) -> Vec<(Entry, Vec<f32>)> {
+fn owned(cache: &VectorCache, now: Duration) -> Vec<(VectorEntry, Vec<f32>)> {
     cache.entries(now).map(|(entry, vector)| (entry, vector.to_vec())).collect()
 }
 
@@ -47,7 +47,7 @@ fn open(bytes: &[u8]) -> Snapshot {
 }
 
 /// The contents of a snapshot, except its age.
-fn entries(bytes: &[u8]) -> Vec<(Entry, Vec<f32>)> {
+fn entries(bytes: &[u8]) -> Vec<(VectorEntry, Vec<f32>)> {
     let snapshot = open(bytes);
     let options = CacheOptions { ttl: None, ..snapshot.options() };
     let cache = snapshot.into_cache(options, Duration::ZERO);
@@ -68,7 +68,7 @@ fn check(bytes: &[u8]) -> Option<Snapshot> {
     };
     let (options, now) = (snapshot.options(), Duration::ZERO);
     let cache = open(bytes).into_cache(options, now).expect("a cache");
-    let is_alive = |(entry, _): &&(Entry, _)| options.ttl.is_none_or(|ttl| entry.age < ttl);
+    let is_alive = |(entry, _): &&(VectorEntry, _)| options.ttl.is_none_or(|ttl| entry.age < ttl);
     let all = entries(bytes);
     let alive: Vec<_> = all.iter().filter(is_alive).cloned().collect();
     assert_eq!(owned(&cache, now), alive);
