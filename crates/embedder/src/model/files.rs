@@ -2,11 +2,18 @@
 
 use std::{
     fs::{File, Metadata},
-    io::{ErrorKind, Read},
+    io::{ErrorKind, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
-use blake3::{Hash, Hasher};
+use blake3::{
+    Hash, Hasher,
+    hazmat::{
+        ChainingValue, HasherExt, Mode, left_subtree_len, merge_subtrees_non_root,
+        merge_subtrees_root,
+    },
+};
+use knowledgepulse_workers::run_both;
 use memmap2::Mmap;
 use serde::Deserialize;
 
@@ -211,10 +218,46 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     Ok(contents)
 }
 
+/// The longest input that one thread hashes alone.
+const PART_BYTES: u64 = 8 << 20;
+
+/// Returns the length and the digest of a file. The parts of a long one are hashed at the same time.
 pub fn hash_file(path: &Path) -> Result<(u64, Hash)> {
+    let length = regular_file(path)?.len();
+    if length > PART_BYTES {
+        let (left, right) = hash_halves(path, 0, length)?;
+        return Ok((length, merge_subtrees_root(&left, &right, Mode::Hash)));
+    }
     let mut hasher = Hasher::new();
     hasher.update_reader(open(path)?).map_err(|error| EmbedError::file(path, error))?;
     Ok((hasher.count(), hasher.finalize()))
+}
+
+/// Returns the chaining values of both subtrees of BLAKE3 over `length` bytes.
+fn hash_halves(path: &Path, from: u64, length: u64) -> Result<(ChainingValue, ChainingValue)> {
+    let left = left_subtree_len(length);
+    let (right, left) = run_both(
+        || hash_subtree(path, from + left, length - left),
+        || hash_subtree(path, from, left),
+    );
+    let panicked = |_| Err(EmbedError::file(path, "hashing panicked"));
+    Ok((left?, right.unwrap_or_else(panicked)?))
+}
+
+fn hash_subtree(path: &Path, from: u64, length: u64) -> Result<ChainingValue> {
+    if length > PART_BYTES {
+        let (left, right) = hash_halves(path, from, length)?;
+        return Ok(merge_subtrees_non_root(&left, &right, Mode::Hash));
+    }
+    let failed = |error| EmbedError::file(path, error);
+    let mut file = open(path)?;
+    file.seek(SeekFrom::Start(from)).map_err(failed)?;
+    let mut hasher = Hasher::new();
+    hasher.set_input_offset(from).update_reader(file.take(length)).map_err(failed)?;
+    if hasher.count() < length {
+        return Err(EmbedError::file(path, "became shorter while it was read"));
+    }
+    Ok(hasher.finalize_non_root())
 }
 
 fn damaged(path: &Path, expected: String, found: impl ToString) -> EmbedError {

@@ -90,3 +90,13 @@ fn verify_refuses_damaged_files() {
     fs::remove_file(&path).unwrap();
     assert!(entry.verify(&path).is_err());
 }
+
+#[test]
+fn hash_file_equals_the_hash_of_the_contents() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for length in [0, 1, PART_BYTES, PART_BYTES + 1, 2 * PART_BYTES, 5 * PART_BYTES / 2 + 1025] {
+        let contents: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+        fs::write(&file, &contents).unwrap();
+        assert_eq!(hash_file(file.path()).unwrap(), (length, blake3::hash(&contents)), "{length}");
+    }
+}
