@@ -5,13 +5,14 @@
 //! - sessions in the tests of agent-sessions | 1.0.11; 651e854f | 2026-11-22 | captured
 //! - exit codes of the shell | 1.0.64 to 1.0.68 | 2026-11-26 | written
 
-use std::sync::LazyLock;
+use std::{mem, sync::LazyLock};
 
 use regex::Regex;
 
 use crate::{
     call::ToolResult,
     events::Event,
+    facts::Tokens,
     failure::{flag, has_failed},
     format::{Format, open},
     ids::Ids,
@@ -48,6 +49,8 @@ pub struct Session {
     turns: Ids,
     calls: Ids,
     user_calls: Ids,
+    /// Whether the session was shut down.
+    has_ended: bool,
     /// The last reasoning, which comes as an event of its own and with its message.
     reasoning: String,
 }
@@ -96,6 +99,15 @@ impl sessions::Session for Session {
                 if let ("session.task_complete", Some(success)) = (kind, data.flag("success")) {
                     run.has_failed = !success;
                 }
+                match kind {
+                    "session.start" => {
+                        let context = data.object("context");
+                        run.facts.place(context.name("cwd"), context.name("branch"));
+                    }
+                    "session.shutdown" => self.read_usage(data, run),
+                    "subagent.started" => run.facts.launched += 1,
+                    _ => {}
+                }
                 run.skipped.add(format!("record:{kind}"));
             }
         }
@@ -116,7 +128,23 @@ impl Session {
         run.events.push(Event::reasoned(text));
     }
 
+    /// Reads the usage of the session. That of a resumed one stays unknown: it may begin anew, or not.
+    fn read_usage(&mut self, data: Value, run: &mut Run) {
+        const USAGE: [&str; 4] =
+            ["inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"];
+        run.facts.tokens = None;
+        if !mem::replace(&mut self.has_ended, true) {
+            let models = data.object("modelMetrics").into_iter().flat_map(Value::members);
+            for (_, metrics) in models {
+                let tokens = Tokens::of(metrics.object("usage"), USAGE);
+                run.facts.add(tokens.map(Tokens::without_cache));
+            }
+        }
+    }
+
     fn read_answer(&mut self, data: Value, run: &mut Run) {
+        run.facts.tokens = None;
+        run.facts.model(data.name("model"));
         self.reason(data.text("reasoningText"), run);
         let request = data.name("apiCallId");
         let turn = self.turns.get_or_insert(request, || run.next_turn());

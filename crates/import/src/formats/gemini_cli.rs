@@ -10,6 +10,7 @@ use std::{collections::HashSet, mem};
 use crate::{
     call::{Call, ToolResult},
     events::{Event, Events},
+    facts::Tokens,
     failure::flag,
     format::{Format, Sink, open},
     ids::{Ids, hash},
@@ -69,9 +70,12 @@ impl sessions::Session for Session {
             return;
         }
         if is_header {
+            run.facts.at(record.member("startTime"), false);
+            run.facts.time(record.member("lastUpdated"));
             run.read_each(record.member("messages"), |run, message| self.add(message, run));
         } else if let Some(set) = record.get("$set") {
             run.skipped.add("record:$set");
+            run.facts.time(set.member("lastUpdated"));
             run.read_each(set.member("messages"), |run, message| self.add(message, run));
         } else if record.has("$rewindTo") {
             run.skipped.add("record:$rewindTo");
@@ -110,6 +114,7 @@ impl Session {
     fn add(&mut self, message: Value, run: &mut Conversation) {
         let skipped = mem::take(&mut run.skipped);
         read(message, run);
+        run.end_record(message.member("timestamp"), 0);
         let read = Message {
             events: mem::take(&mut run.events),
             skipped: mem::replace(&mut run.skipped, skipped),
@@ -118,6 +123,8 @@ impl Session {
         self.size += read.size();
         let next = self.messages.len() as u32;
         let place = self.places.get_or_insert(message.name("id"), || next);
+        run.facts.set(place, tokens(message.object("tokens")));
+        run.facts.model(message.name("model"));
         let Some(earlier) = self.messages.get_mut(place as usize) else {
             return self.messages.push(read);
         };
@@ -132,6 +139,11 @@ impl Message {
         let reasons = self.skipped.iter().next().map_or(0, |_| size_of::<[String; 24]>());
         size_of::<Self>() + self.events.size() + reasons
     }
+}
+
+fn tokens(usage: Option<Value>) -> Option<Tokens> {
+    let tokens = Tokens::of(usage, ["input", "output", "cached", ""])?.without_cache();
+    Some(tokens.with_reasoning(usage.get("thoughts")))
 }
 
 fn read(message: Value, run: &mut Conversation) {

@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 
 use crate::{
+    facts::Tokens,
     format::{Format, FormatReader, Sink, open},
     json::{Document, Members, Value},
     messages::{self, Conversation, Messages, Side},
@@ -132,6 +133,9 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
             .map(Into::into),
         name: name.into(),
         start: observation.first(&START).and_then(time::instant),
+        end: observation.first(&["endTime", "end_time"]).and_then(time::instant),
+        model: observation.name("model").map(Into::into),
+        tokens: tokens(observation.first(&["usageDetails", "usage_details"]).map(Value::decoded)),
         has_failed: observation.text("level") == Some("ERROR"),
         message: observation.first_name(&["statusMessage", "status_message"]).map(Into::into),
         ..Span::default()
@@ -154,6 +158,11 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
         }
     }
     span
+}
+
+fn tokens(usage: Option<Value>) -> Option<Tokens> {
+    let tokens = Tokens::of(usage, ["input", "output", "input_cache_read", "input_cache_creation"]);
+    tokens.map(|tokens| tokens.by_total(usage.get("total")))
 }
 
 /// Returns the output of a tool. Some frameworks record `null` as a string.

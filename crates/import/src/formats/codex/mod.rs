@@ -14,6 +14,7 @@ use regex::Regex;
 
 use crate::{
     events::Event,
+    facts::Tokens,
     failure::has_failed,
     format::{Format, Sink, open},
     json::{Document, Members, Value, trimmed},
@@ -97,6 +98,7 @@ impl sessions::Session for Session {
         self.is_after_meta = meta.is_some();
         let is_first = meta.is_some() && self.ids.is_empty();
         if let Some(meta) = meta {
+            run.facts.place(meta.name("cwd"), meta.object("git").name("branch"));
             self.ids.extend(ids(meta).map(str::to_owned));
             if is_first {
                 self.is_bare = is_header(record);
@@ -113,6 +115,14 @@ impl sessions::Session for Session {
             _ if meta.is_some() => run.skipped.add("repeated"),
             ("response_item", Some(item)) => read_item(item, run),
             ("response_item", None) => run.skipped.add("malformed"),
+            ("event_msg", Some(event)) => {
+                read_event(event, run);
+                run.skipped.add("record:event_msg");
+            }
+            ("turn_context", Some(turn)) => {
+                run.facts.model(turn.name("model"));
+                run.skipped.add("record:turn_context");
+            }
             _ if exec::fits(record) => self.exec.read(record, kind, run),
             _ if self.is_bare && is_message(record) => read_item(record, run),
             (kind, _) => run.skipped.add(format!("record:{kind}")),
@@ -124,6 +134,23 @@ impl sessions::Session for Session {
             return out.skip("subagent");
         }
         out.run(run);
+    }
+}
+
+/// Reads what an event says for the facts.
+fn read_event(event: Value, run: &mut Run) {
+    const USAGE: [&str; 4] = ["input_tokens", "output_tokens", "cached_input_tokens", ""];
+    match event.text("type") {
+        Some("token_count") => {
+            let total = event.object("info").object("total_token_usage");
+            let total = Tokens::of(total, USAGE).map(Tokens::without_cache);
+            run.facts.tokens = total.or(run.facts.tokens);
+        }
+        Some("turn_aborted") if event.text("reason") == Some("interrupted") => {
+            run.facts.interruptions += 1;
+        }
+        Some("user_message") => run.facts.is_person = true,
+        _ => {}
     }
 }
 
