@@ -309,7 +309,7 @@ fn read_human(text: &str, is_first: bool, run: &mut Run) -> Option<String> {
         && is_first
         && let Some(task) = read_agents(text)
     {
-        run.facts.of_agents += 1;
+        run.facts.collected.of_agents += 1;
         return Some(task);
     }
     if is_of_agent || tag.starts_with("task-notification>") {
@@ -319,9 +319,10 @@ fn read_human(text: &str, is_first: bool, run: &mut Run) -> Option<String> {
         run.events.push(Event::Result(ToolResult { text, failed: false, id, name: None }));
         return None;
     }
-    if let Some((_, reason)) = NOT_HUMAN.iter().find(|(begin, _)| beginning.starts_with(begin)) {
+    if let Some((begin, reason)) = NOT_HUMAN.iter().find(|(begin, _)| beginning.starts_with(begin))
+    {
         run.skipped.add(*reason);
-        run.facts.is_person |= *reason == "command";
+        run.facts.collected.is_person |= *reason == "command" || *begin == "<bash-input>";
         if *reason == "command" && !matches!(run.fallback, Some((_, Origin::Command))) {
             run.fallback = command(text).map(|command| (command, Origin::Command));
         }

@@ -99,15 +99,10 @@ impl sessions::Session for Session {
                 if let ("session.task_complete", Some(success)) = (kind, data.flag("success")) {
                     run.has_failed = !success;
                 }
-                match kind {
-                    "session.start" => {
-                        let context = data.object("context");
-                        run.facts.place(context.name("cwd"), context.name("branch"));
-                    }
-                    "session.shutdown" => self.read_usage(data, run),
-                    "subagent.started" => run.facts.launched += 1,
-                    _ => {}
-                }
+                let context = data.object("context");
+                run.facts.place(context.name("cwd"), context.name("branch"));
+                run.facts.subagents.launched += u64::from(kind == "subagent.started");
+                self.read_usage(kind, data, run);
                 run.skipped.add(format!("record:{kind}"));
             }
         }
@@ -129,16 +124,17 @@ impl Session {
     }
 
     /// Reads the usage of the session. That of a resumed one stays unknown: it may begin anew, or not.
-    fn read_usage(&mut self, data: Value, run: &mut Run) {
+    fn read_usage(&mut self, kind: &str, data: Value, run: &mut Run) {
         const USAGE: [&str; 4] =
             ["inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"];
+        if kind != "session.shutdown" {
+            return;
+        }
         run.facts.tokens = None;
-        if !mem::replace(&mut self.has_ended, true) {
-            let models = data.object("modelMetrics").into_iter().flat_map(Value::members);
-            for (_, metrics) in models {
-                let tokens = Tokens::of(metrics.object("usage"), USAGE);
-                run.facts.add(tokens.map(Tokens::without_cache));
-            }
+        let models = data.object("modelMetrics").filter(|_| !mem::replace(&mut self.has_ended, true));
+        for (_, metrics) in models.into_iter().flat_map(Value::members) {
+            let tokens = Tokens::of(metrics.object("usage"), USAGE);
+            run.facts.add(tokens.map(Tokens::without_cache));
         }
     }
 

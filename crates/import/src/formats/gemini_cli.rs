@@ -20,6 +20,7 @@ use crate::{
     sessions::{self, Sessions},
     skipped::Skipped,
     text::{Output, is_text_type, text_of, text_of_part},
+    time,
 };
 
 pub const FORMAT: Format =
@@ -71,11 +72,11 @@ impl sessions::Session for Session {
         }
         if is_header {
             run.facts.at(record.member("startTime"), false);
-            run.facts.time(record.member("lastUpdated"));
+            run.facts.time(record.member("lastUpdated").and_then(time::instant));
             run.read_each(record.member("messages"), |run, message| self.add(message, run));
         } else if let Some(set) = record.get("$set") {
             run.skipped.add("record:$set");
-            run.facts.time(set.member("lastUpdated"));
+            run.facts.time(set.member("lastUpdated").and_then(time::instant));
             run.read_each(set.member("messages"), |run, message| self.add(message, run));
         } else if record.has("$rewindTo") {
             run.skipped.add("record:$rewindTo");
@@ -123,7 +124,10 @@ impl Session {
         self.size += read.size();
         let next = self.messages.len() as u32;
         let place = self.places.get_or_insert(message.name("id"), || next);
-        run.facts.set(place, tokens(message.object("tokens")));
+        let usage = message.object("tokens");
+        let tokens = Tokens::of(usage, ["input", "output", "cached", ""]);
+        let tokens = tokens.map(|tokens| tokens.without_cache().with_reasoning(usage.get("thoughts")));
+        run.facts.set(place, tokens);
         run.facts.model(message.name("model"));
         let Some(earlier) = self.messages.get_mut(place as usize) else {
             return self.messages.push(read);
@@ -139,11 +143,6 @@ impl Message {
         let reasons = self.skipped.iter().next().map_or(0, |_| size_of::<[String; 24]>());
         size_of::<Self>() + self.events.size() + reasons
     }
-}
-
-fn tokens(usage: Option<Value>) -> Option<Tokens> {
-    let tokens = Tokens::of(usage, ["input", "output", "cached", ""])?.without_cache();
-    Some(tokens.with_reasoning(usage.get("thoughts")))
 }
 
 fn read(message: Value, run: &mut Conversation) {

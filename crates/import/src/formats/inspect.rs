@@ -60,10 +60,11 @@ fn run(sample: Value, content: Value, evaluation: Option<Value>, line: u64) -> R
     run.read_messages(content.elements("messages"));
     for (model, usage) in sample.object("model_usage").into_iter().flat_map(Value::members) {
         run.facts.model(Some(model));
-        let tokens = Tokens::of(usage, USAGE);
+        let tokens = Tokens::of(Some(usage), USAGE);
         run.facts.add(tokens.map(|tokens| tokens.by_total(usage.get("total_tokens"))));
     }
-    run.facts.durations = ["total_time", "working_time"].map(|name| milliseconds(sample.get(name)));
+    run.facts.wall_ms = milliseconds(sample.get("total_time"));
+    run.facts.active_ms = milliseconds(sample.get("working_time"));
     let output = sample.get("output");
     run.logprobs.add(output.and_then(|output| output.pointer("/choices/0/logprobs/content")));
     run

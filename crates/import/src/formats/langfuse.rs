@@ -126,6 +126,8 @@ fn called_tools(observations: &[Value]) -> HashSet<String> {
 
 fn span(observation: Value, called: &HashSet<String>) -> Span {
     let name = observation.text("name").unwrap_or_default();
+    let usage = observation.first(&["usageDetails", "usage_details"]).map(Value::decoded);
+    let tokens = Tokens::of(usage, ["input", "output", "input_cache_read", "input_cache_creation"]);
     let mut span = Span {
         id: observation.name("id").map(Into::into),
         parent: observation
@@ -135,7 +137,7 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
         start: observation.first(&START).and_then(time::instant),
         end: observation.first(&["endTime", "end_time"]).and_then(time::instant),
         model: observation.name("model").map(Into::into),
-        tokens: tokens(observation.first(&["usageDetails", "usage_details"]).map(Value::decoded)),
+        tokens: tokens.map(|tokens| tokens.by_total(usage.get("total"))),
         has_failed: observation.text("level") == Some("ERROR"),
         message: observation.first_name(&["statusMessage", "status_message"]).map(Into::into),
         ..Span::default()
@@ -158,11 +160,6 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
         }
     }
     span
-}
-
-fn tokens(usage: Option<Value>) -> Option<Tokens> {
-    let tokens = Tokens::of(usage, ["input", "output", "input_cache_read", "input_cache_creation"]);
-    tokens.map(|tokens| tokens.by_total(usage.get("total")))
 }
 
 /// Returns the output of a tool. Some frameworks record `null` as a string.

@@ -71,11 +71,9 @@ fn read(value: Value, out: &mut Sink) {
 fn collect(message: Value, begin: usize, run: &mut Run) {
     let extra = message.object("extra");
     let response = extra.object("response");
-    let usage = response.object("usage");
-    let tokens = Tokens::of(usage, ["prompt_tokens", "completion_tokens", "", ""]);
-    let details = usage.object("prompt_tokens_details");
-    let tokens = tokens.map(|tokens| tokens.cached(details, ["cached_tokens", ""]).without_cache());
-    run.facts.add(tokens);
+    let cached = "prompt_tokens_details/cached_tokens";
+    let paths = ["prompt_tokens", "completion_tokens", cached, ""];
+    run.facts.add(Tokens::of(response.object("usage"), paths).map(Tokens::without_cache));
     run.facts.model(response.name("model"));
     run.end_record(extra.member("timestamp"), begin);
 }

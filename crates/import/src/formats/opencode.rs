@@ -98,14 +98,11 @@ fn read_message(run: &mut Conversation, message: Value) {
     run.facts.at(time.member("completed"), false);
     run.facts.place(info.object("path").name("cwd"), None);
     run.facts.model(info.name("modelID"));
-    run.facts.add(tokens(info.object("tokens")));
+    let usage = info.object("tokens");
+    let tokens = Tokens::of(usage, ["input", "output", "cache/read", "cache/write"]);
+    run.facts.add(tokens.map(|tokens| tokens.with_reasoning(usage.get("reasoning"))));
     let is_aborted = info.object("error").text("name") == Some("MessageAbortedError");
     run.facts.interruptions += u64::from(is_aborted);
-}
-
-fn tokens(usage: Option<Value>) -> Option<Tokens> {
-    let tokens = Tokens::of(usage, ["input", "output", "", ""])?.cached(usage.object("cache"), ["read", "write"]);
-    Some(tokens.with_reasoning(usage.get("reasoning")))
 }
 
 fn read_parts(run: &mut Conversation, info: Option<Value>, parts: Option<Value>) {

@@ -55,7 +55,7 @@ fn simulated<'d>(simulation: Value<'d>, line: u64) -> Run {
         ..Run::at(line)
     };
     for name in ["start_time", "end_time"] {
-        run.facts.time(simulation.member(name));
+        run.facts.time(simulation.member(name).and_then(time::instant));
     }
     let messages = simulation.elements("messages");
     let inside = |message: Value<'d>| message.list("tool_messages").unwrap_or(message.alone());

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     call::{Call, ToolResult, Turn, hash_of},
     events::{Event, Events},
-    facts::Collected,
+    facts::RunFacts,
     failure::{flag, is_denial},
     json::{self, Array, Members, Value},
     skipped::Skipped,
@@ -30,7 +30,7 @@ use crate::{
 pub struct Conversation {
     pub events: Events,
     pub skipped: Skipped,
-    pub facts: Collected,
+    pub facts: RunFacts,
     /// The next turn.
     pub next: Turn,
     /// The turn that continues with the next item of the assistant.
@@ -436,7 +436,7 @@ impl Conversation {
     }
 
     /// Remembers that a call was refused. Returns whether this is new.
-    fn deny(&mut self, call: &str) -> bool {
+    pub fn deny(&mut self, call: &str) -> bool {
         let is_new = self.denied.insert(call.into());
         self.size += if is_new { call.len() } else { 0 };
         is_new

@@ -44,8 +44,9 @@ pub fn run(spans: &[&Span], key: Option<String>) -> Run {
         models.extend(kept.iter().copied().enumerate().find(|(_, span)| is_agent(span)));
     }
 
-    for span in spans {
-        run.facts.span(span.start, span.end);
+    for span in spans.iter().filter(|span| span.end.is_some()) {
+        run.facts.time(span.start);
+        run.facts.time(span.end);
     }
     let mut history = History::default();
     let mut places = Vec::new();

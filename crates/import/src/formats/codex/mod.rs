@@ -115,17 +115,14 @@ impl sessions::Session for Session {
             _ if meta.is_some() => run.skipped.add("repeated"),
             ("response_item", Some(item)) => read_item(item, run),
             ("response_item", None) => run.skipped.add("malformed"),
-            ("event_msg", Some(event)) => {
-                read_event(event, run);
-                run.skipped.add("record:event_msg");
-            }
-            ("turn_context", Some(turn)) => {
-                run.facts.model(turn.name("model"));
-                run.skipped.add("record:turn_context");
-            }
             _ if exec::fits(record) => self.exec.read(record, kind, run),
             _ if self.is_bare && is_message(record) => read_item(record, run),
-            (kind, _) => run.skipped.add(format!("record:{kind}")),
+            (kind, payload) => {
+                if let ("event_msg" | "turn_context", Some(payload)) = (kind, payload) {
+                    collect(kind, payload, run);
+                }
+                run.skipped.add(format!("record:{kind}"));
+            }
         }
     }
 
@@ -137,19 +134,20 @@ impl sessions::Session for Session {
     }
 }
 
-/// Reads what an event says for the facts.
-fn read_event(event: Value, run: &mut Run) {
+/// Collects the facts in the payload of a record that is no step.
+fn collect(kind: &str, payload: Value, run: &mut Run) {
     const USAGE: [&str; 4] = ["input_tokens", "output_tokens", "cached_input_tokens", ""];
-    match event.text("type") {
+    match payload.text("type") {
+        _ if kind == "turn_context" => run.facts.model(payload.name("model")),
         Some("token_count") => {
-            let total = event.object("info").object("total_token_usage");
+            let total = payload.object("info").object("total_token_usage");
             let total = Tokens::of(total, USAGE).map(Tokens::without_cache);
             run.facts.tokens = total.or(run.facts.tokens);
         }
-        Some("turn_aborted") if event.text("reason") == Some("interrupted") => {
+        Some("turn_aborted") if payload.text("reason") == Some("interrupted") => {
             run.facts.interruptions += 1;
         }
-        Some("user_message") => run.facts.is_person = true,
+        Some("user_message") => run.facts.collected.is_person = true,
         _ => {}
     }
 }

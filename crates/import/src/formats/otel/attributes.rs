@@ -176,7 +176,7 @@ pub(super) fn interpret(span: &mut Span) {
         span.has_failed = true;
     }
     span.model = attributes.first_name(&MODEL).map(Into::into);
-    span.tokens = Tokens::of(attributes, USAGE).map(Tokens::without_cache);
+    span.tokens = Tokens::of(Some(attributes), USAGE).map(Tokens::without_cache);
     let sides = Side::BOTH.map(|side| messages(attributes, &events[side as usize], side));
     if is_tool {
         span.kind = tool(attributes, &sides, &span.name);
