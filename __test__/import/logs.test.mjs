@@ -76,12 +76,15 @@ async function goldenOf(root, sources, changes) {
 		const own = items.filter(({ provenance }) => provenance?.source.name === name);
 		assert.equal(own.length, traces, name);
 		const found = own.map(goldenTrace);
+		// The golden files of recorded logs do not say in which run all calls are unknown.
+		const lineOf = ({ line, code }) =>
+			root !== written && code === "UNKNOWN_RECORDS" ? null : line;
 		return {
 			name,
 			formats,
 			traces: root === written ? found : found.map(digested),
 			skipped,
-			errors: errors.map(({ line, code }) => ({ line, code })),
+			errors: errors.map((error) => ({ line: lineOf(error), code: error.code })),
 		};
 	});
 }

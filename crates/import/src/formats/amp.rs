@@ -48,7 +48,7 @@ fn read_user(message: Value, run: &mut Conversation) {
                 let result = result(part.object("run"), run);
                 run.events.extend(result.map(|result| Event::Result(ToolResult { id, ..result })));
             }
-            kind => run.skipped.add(format!("part:{kind}")),
+            kind => run.skipped.add_part(kind),
         }
     }
     run.end_turn();

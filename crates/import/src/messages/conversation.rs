@@ -7,12 +7,14 @@ use std::{
 };
 
 use super::{
+    harness::Harness,
     items::{self, ITEMS},
     message::{Messages, Side, Sides, messages_of, unwrapped},
     parts::{
         CALLS, OUTPUTS, RESPONSE, call_of_part, calls, calls_in_text, content, is_function_call,
         is_reasoning_type, is_result_type, parts, result_of_part, typed,
     },
+    possible_call::has_call_members,
     tool_part::ToolPart,
 };
 use crate::{
@@ -29,6 +31,8 @@ use crate::{
 pub struct Conversation {
     pub events: Events,
     pub skipped: Skipped,
+    /// What of these may be calls, by their members.
+    pub possible_calls: Skipped,
     /// The next turn.
     pub next: Turn,
     /// The turn that continues with the next item of the assistant.
@@ -38,6 +42,7 @@ pub struct Conversation {
     /// Results that follow after the last part of their step.
     results: Events,
     tools: HashSet<String>,
+    harness: Harness,
     /// The ids of the calls that people were asked to approve, by the ids of the requests.
     requests: HashMap<String, String>,
     /// The ids of the calls that were refused.
@@ -70,7 +75,7 @@ impl Conversation {
     }
 
     pub fn skip_as_part(&mut self, part: Value) {
-        self.skipped.add(format!("part:{}", part.text("type").unwrap_or("?")));
+        self.skipped.add_part(part.text("type").unwrap_or("?"));
     }
 
     pub fn next_turn(&mut self) -> Turn {
@@ -136,7 +141,12 @@ impl Conversation {
                 self.read_tool(message, None);
             }
             role if self.is_tool(role) => self.read_tool(message, Some(role)),
-            role => self.skipped.add(format!("role:{role}")),
+            role => {
+                if role.starts_with('_') {
+                    self.harness = Harness::Kimi;
+                }
+                self.skipped.add(format!("role:{role}"));
+            }
         }
     }
 
@@ -145,17 +155,19 @@ impl Conversation {
         if is_result {
             self.end_turn();
         }
-        if is_result && !["computer_call_output", "local_shell_call_output"].contains(&kind) {
+        if is_result && kind != "tool_search_output" {
             return self.result(item, kind);
         }
         let mut skipped = mem::take(&mut self.skipped);
-        for event in items::read(item, kind, || self.turn(), &mut skipped) {
+        let events = items::read(item, kind, || self.turn(), &mut skipped);
+        self.skipped = skipped;
+        let Some(events) = events else { return self.skip_unknown(kind, item) };
+        for event in events {
             match event {
                 Event::Call(call) => self.call(call),
                 event => self.events.push(event),
             }
         }
-        self.skipped = skipped;
     }
 
     fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
@@ -229,7 +241,7 @@ impl Conversation {
     pub fn read_assistant(&mut self, message: Option<Value>, content: Option<Value>) {
         let mut turn = self.turn();
         let reasoning = message
-            .first_name(&["reasoning_content", "reasoning"])
+            .first_name(&["reasoning_content", "reasoning", "thinking"])
             .or_else(|| message.object("additional_kwargs").name("reasoning_content"));
         if let Some(reasoning) = reasoning {
             let mut parts = message.elements("parts").filter_map(typed);
@@ -261,7 +273,7 @@ impl Conversation {
             } else if is_result_type(kind) {
                 self.result(part, kind);
             } else {
-                self.skip_part(kind, part);
+                self.skip_unknown(kind, part);
             }
         }
         let calls = calls(message);
@@ -305,7 +317,15 @@ impl Conversation {
         {
             self.ask(request, call);
         }
-        self.skipped.add(format!("part:{kind}"));
+        self.skipped.add_part(kind);
+    }
+
+    /// Skips a part of the assistant, or an item.
+    pub fn skip_unknown(&mut self, kind: &str, part: Value) {
+        if has_call_members(kind, part) {
+            self.possible_calls.add_part(kind);
+        }
+        self.skip_part(kind, part);
     }
 
     /// Reads a text of the assistant, which may be the JSON of its calls.
@@ -324,7 +344,15 @@ impl Conversation {
 
     pub fn read_user(&mut self, content: Option<Value>) {
         self.end_turn();
-        let texts = self.read_user_parts(content);
+        let mut texts = self.read_user_parts(content);
+        if self.harness == Harness::Unknown {
+            self.harness = Harness::of(&texts);
+        }
+        if self.harness != Harness::Other {
+            let all = texts.len();
+            texts = texts.into_iter().filter_map(|text| self.harness.said(text)).collect();
+            self.skipped.add_many("context", (all - texts.len()) as u64);
+        }
         self.say_human(&texts);
     }
 
@@ -372,10 +400,10 @@ impl Conversation {
             .or_else(|| message.list("tool_call_ids")?.first()?.as_str())
             .or_else(|| message.name("id"))
             .filter(|id| !json::is_blank(id));
-        let name = message.first_name(&["name", "toolName"]).or(role);
+        let name = message.first_name(&["name", "toolName", "tool_name"]).or(role);
         let result = output.into_result(flag_of_message(message));
         let (id, name) = (id.map(Into::into), name.map(Into::into));
-        self.events.push(Event::Result(ToolResult { id, name, ..result }));
+        self.add_result(ToolResult { id, name, ..result });
     }
 
     pub fn read_result_part(&mut self, kind: &str, part: Value) {
@@ -403,8 +431,13 @@ impl Conversation {
         {
             self.skipped.add("repeated");
         } else {
-            self.events.push(Event::Result(result));
+            self.add_result(result);
         }
+    }
+
+    fn add_result(&mut self, mut result: ToolResult) {
+        result.failed |= self.harness.has_failed(&result.text);
+        self.events.push(Event::Result(result));
     }
 
     fn note_call(&mut self, call: &Call) {
