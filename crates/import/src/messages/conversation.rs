@@ -1,10 +1,6 @@
 //! Reads messages of every dialect into the events of a conversation.
 
-use std::{
-    borrow::Borrow,
-    collections::{HashMap, HashSet},
-    mem,
-};
+use std::{borrow::Borrow, collections::HashSet, mem};
 
 use super::{
     harness::Harness,
@@ -15,10 +11,11 @@ use super::{
         is_reasoning_type, is_result_type, parts, result_of_part, typed,
     },
     possible_call::has_call_members,
+    seen::Seen,
     tool_part::ToolPart,
 };
 use crate::{
-    call::{Call, ToolResult, Turn, hash_of},
+    call::{Call, ToolResult, Turn},
     events::{Event, Events},
     failure::{flag, is_denial},
     json::{self, Array, Members, Value},
@@ -41,22 +38,14 @@ pub struct Conversation {
     is_answer: bool,
     /// Results that follow after the last part of their step.
     results: Events,
-    tools: HashSet<String>,
     harness: Harness,
-    /// The ids of the calls that people were asked to approve, by the ids of the requests.
-    requests: HashMap<String, String>,
-    /// The ids of the calls that were refused.
-    denied: HashSet<String>,
-    /// Hashes of the parts with a time, because Mastra repeats some.
-    parts: HashSet<u64>,
-    /// The size of these texts and hashes in bytes.
-    size: usize,
+    seen: Seen,
 }
 
 impl Conversation {
     /// Returns the approximate size in bytes.
     pub fn size(&self) -> usize {
-        self.events.size() + self.results.size() + self.size
+        self.events.size() + self.results.size() + self.seen.size()
     }
 
     pub fn read_each<'d>(
@@ -140,7 +129,7 @@ impl Conversation {
             "tool" | "function" | "toolResult" | "ToolMessage" | "FunctionMessage" => {
                 self.read_tool(message, None);
             }
-            role if self.is_tool(role) => self.read_tool(message, Some(role)),
+            role if self.seen.is_tool(role) => self.read_tool(message, Some(role)),
             role => {
                 if role.starts_with('_') {
                     self.harness = Harness::Kimi;
@@ -176,7 +165,7 @@ impl Conversation {
         let results = if tool.is_of_provider { &mut self.events } else { &mut self.results };
         results.extend(result.map(Event::Result));
         if let Some(id) = tool.id().filter(|_| is_denied) {
-            self.deny(id);
+            self.seen.deny(id);
         }
     }
 
@@ -193,7 +182,7 @@ impl Conversation {
     }
 
     pub fn call(&mut self, call: Call) {
-        self.note_call(&call);
+        self.seen.note_call(&call);
         self.events.push(Event::Call(call));
     }
 
@@ -308,14 +297,14 @@ impl Conversation {
     /// Returns whether a part was read before: all members are equal, its time included.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
-        is_dated && kind != "step-start" && !self.add_part(part)
+        is_dated && kind != "step-start" && !self.seen.add_part(part)
     }
 
     fn skip_part(&mut self, kind: &str, part: Value) {
         if kind == "tool-approval-request"
             && let (Some(request), Some(call)) = (part.name("approvalId"), part.name("toolCallId"))
         {
-            self.ask(request, call);
+            self.seen.ask(request, call);
         }
         self.skipped.add_part(kind);
     }
@@ -412,10 +401,10 @@ impl Conversation {
         } else if is_result_type(kind) {
             self.result(part, kind);
         } else if kind == RESPONSE && part.flag("approved") == Some(false) {
-            let id = part.name("approvalId").and_then(|request| self.asked(request));
+            let id = part.name("approvalId").and_then(|request| self.seen.asked(request));
             let (id, text) = (id.cloned(), part.text("reason").unwrap_or_default().into());
             if let Some(id) = &id {
-                self.deny(id);
+                self.seen.deny(id);
             }
             self.events.push(Event::Result(ToolResult { text, failed: true, id, name: None }));
         } else {
@@ -427,7 +416,7 @@ impl Conversation {
         let result = result_of_part(part, kind, &mut self.skipped);
         if let Some(id) = result.id.as_ref().filter(|_| result.failed)
             && part.first(&OUTPUTS).is_some_and(is_denial)
-            && !self.deny(id)
+            && !self.seen.deny(id)
         {
             self.skipped.add("repeated");
         } else {
@@ -438,45 +427,6 @@ impl Conversation {
     fn add_result(&mut self, mut result: ToolResult) {
         result.failed |= self.harness.has_failed(&result.text);
         self.events.push(Event::Result(result));
-    }
-
-    fn note_call(&mut self, call: &Call) {
-        if !self.tools.contains(&call.name) {
-            self.size += call.name.len();
-            self.tools.insert(call.name.clone());
-        }
-        if let Some(id) = &call.id
-            && self.denied.remove(id)
-        {
-            self.size -= id.len();
-        }
-    }
-
-    fn is_tool(&self, name: &str) -> bool {
-        self.tools.contains(name)
-    }
-
-    fn ask(&mut self, request: &str, call: &str) {
-        self.size += request.len() + call.len();
-        self.requests.insert(request.into(), call.into());
-    }
-
-    /// Returns the id of the call that a person was asked to approve.
-    fn asked(&self, request: &str) -> Option<&String> {
-        self.requests.get(request)
-    }
-
-    /// Remembers that a call was refused. Returns whether this is new.
-    fn deny(&mut self, call: &str) -> bool {
-        let is_new = self.denied.insert(call.into());
-        self.size += if is_new { call.len() } else { 0 };
-        is_new
-    }
-
-    /// Remembers a part. Returns whether it is new.
-    fn add_part(&mut self, part: Value) -> bool {
-        self.size += size_of::<u64>();
-        self.parts.insert(hash_of(part))
     }
 }
 

@@ -7,6 +7,7 @@ mod items;
 mod message;
 mod parts;
 mod possible_call;
+mod seen;
 mod tool_part;
 
 pub use self::{
