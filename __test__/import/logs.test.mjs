@@ -306,6 +306,33 @@ for (const [kind, { sameTexts, partial, tools }] of Object.entries(RUNS)) {
 	});
 }
 
+/** The values in a log; undefined if a line is not JSON. */
+function valuesIn(path) {
+	const text = readFileSync(path, "utf8");
+	for (const json of [text, `[${text.trim().split("\n")}]`])
+		try {
+			return [JSON.parse(json)].flat();
+		} catch {}
+	return undefined;
+}
+
+test("fromMessages takes what importTraces takes, from a file and in memory", async () => {
+	const collecting = { ...given, errors: "collect" };
+	for (const { paths, golden } of logs)
+		for (const [index, { file, formats }] of golden.entries()) {
+			const values = valuesIn(paths[index]);
+			if (String(formats) !== "messages" || values === undefined) continue;
+			const [item] = await all(importTraces(paths[index], collecting));
+			const [same] = await all(importTraces(values, collecting));
+			assert.deepEqual(same?.trace, item?.trace, file);
+			if (item?.trace) assert.deepEqual(await fromMessages(values, collecting), item.trace, file);
+			else
+				await assert.rejects(fromMessages(values, given), {
+					code: item?.error.code ?? "NO_TRACE",
+				});
+		}
+});
+
 const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 
 test("LOG_FORMATS cannot be changed, and is what types and documentation say", () => {
