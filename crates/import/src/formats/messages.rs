@@ -1,10 +1,11 @@
 //! Conversations of chat messages.
 //!
-//! | OpenAI (chat, responses), Anthropic, Gemini, the AI SDK (messages for the model and for the user), Mastra, the OpenAI Agents SDK, LangChain and others: arrays, requests with answers, one message a line | a conversation | |
+//! | OpenAI (chat, responses), Anthropic, Gemini, Bedrock, the AI SDK (messages for the model and for the user), Mastra, the OpenAI Agents SDK, LangChain, Strands Agents, Cline, Roo, Kimi CLI and others: arrays, requests with answers, one message a line; rows of data sets such as SWE-smith | a conversation | `resolved` or `target` beside `instance_id` |
 //!
 //! - runs of four frameworks | `ai` 4.3.19 to 7.0.173, `@mastra/core` 1.71.0, `@openai/agents-core` 0.20.0, `@langchain/core` 1.4.0 | 2026-11-22 | captured
 //! - a conversation in the tests of OpenHands | 611629e6 | 2026-11-22 | captured
 //! - requests of OpenAI, Anthropic and Gemini | | 2026-11-22 | written
+//! - tools on the servers of OpenAI and Anthropic; messages of Bedrock, Ollama, Microsoft.Extensions.AI, Strands Agents, Cline and Kimi CLI; rows of data sets | Strands Agents 1.x, Cline 3.x, Kimi CLI 1.x | 2026-11-26 | written
 
 use std::cmp::Reverse;
 

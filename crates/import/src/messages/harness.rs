@@ -1,4 +1,4 @@
-//! What harnesses put into user messages, beside what a person wrote.
+//! What programs put into user messages, beside what a person wrote.
 
 use crate::json::{BLANK, trimmed};
 
