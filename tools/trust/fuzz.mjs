@@ -24,8 +24,8 @@ const GRACE_S = 300;
 const folder = join(root, "fuzz");
 /** The importers also start with logs, which are longer than what the other targets read. */
 const IMPORT = "import";
-const LOGS = ["__test__/logs", "../shared/logs", "../shared/logs-2"].map((name) =>
-	join(root, name),
+const LOGS = ["__test__/logs", "../shared/logs", "../shared/logs-2", "../shared/logs-3"].map(
+	(name) => join(root, name),
 );
 const LENGTH = { [IMPORT]: 65_536, other: 2048 };
 

@@ -12,6 +12,7 @@ use crate::{
     imported::Imported,
     json::{self, Build, Document, MAX_TEXT, Object, Unbuilt, json_of},
     limits::{MAX_VALUES, NO_MEMORY, TOO_MANY_VALUES},
+    messages::has_call_type,
     options::{AssumeSuccess, Confidence, Options, UnreadCalls},
     provenance::{IMPORTER, Origin, Provenance, Source},
     run::Run,
@@ -54,7 +55,8 @@ pub fn trace_of(
         UnreadCalls::RejectAll => calls.count() == 0,
         UnreadCalls::RejectAny => true,
     };
-    let unread = run.skipped.iter().filter_map(|(reason, _)| unread_call(reason)).take(SHOWN_TYPES);
+    let by_type = run.skipped.part_types().filter(|kind| has_call_type(kind));
+    let unread = by_type.chain(run.possible_calls.part_types()).take(SHOWN_TYPES);
     let unread: Vec<_> = unread.collect();
     if rejects && !unread.is_empty() {
         let types = unread.join(", ");
@@ -153,15 +155,6 @@ pub fn trace_of(
 fn too_large(error: Unbuilt) -> Failure {
     let found = if error == Unbuilt::NoMemory { NO_MEMORY } else { TOO_LONG };
     (Code::TooLarge, found.into())
-}
-
-/// Returns the type of a part that was skipped, if by its name it is a call.
-fn unread_call(reason: &str) -> Option<&str> {
-    let kind = reason.strip_prefix("part:")?;
-    let lower = kind.to_ascii_lowercase();
-    let is_answer = ["output", "result", "response"].iter().any(|end| lower.ends_with(end));
-    let is_other = ["mcp_list_tools", "tool-approval-request", "tool_reference"].contains(&&*lower);
-    (!is_answer && !is_other && (lower.contains("call") || lower.contains("tool"))).then_some(kind)
 }
 
 /// Returns the objective of a run, and removes the event with the same text.

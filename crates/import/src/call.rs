@@ -41,6 +41,11 @@ impl Call {
     }
 }
 
+/// Returns the name of a tool in a namespace, or of an MCP server, as the model knows it.
+pub fn qualified(namespace: &str, name: &str) -> String {
+    format!("{}__{}", namespace.trim_end_matches('_'), name.trim_start_matches('_'))
+}
+
 /// The maximum depth of an input: it is nested in three other values, and JSON nests at most 127 deep.
 const MAX_DEPTH: usize = 124;
 

@@ -274,7 +274,7 @@ impl RunFacts {
                         outcome.is_answered = true;
                         outcome.has_failed |= result.failed;
                     }
-                    let is_denied = || result.id.as_ref().is_some_and(|id| run.is_denied(id));
+                    let is_denied = || result.id.as_ref().is_some_and(|id| run.seen.is_denied(id));
                     if is_failure && (REFUSED.is_match(&result.text) || is_denied()) {
                         facts.refused += 1;
                     } else if is_failure {

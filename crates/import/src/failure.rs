@@ -22,8 +22,11 @@ pub fn flag<'d>(value: impl Members<'d>) -> Option<bool> {
             "success" => false,
             _ => return None,
         };
-        let is_tool_message = value.text("type") == Some("tool") || value.has("tool_call_id");
-        is_tool_message.then_some(is_error)
+        let is_of_tool = value.text("type") == Some("tool")
+            || value.has("tool_call_id")
+            // As in Bedrock's Converse API.
+            || value.has("toolUseId");
+        is_of_tool.then_some(is_error)
     })
 }
 
@@ -38,7 +41,8 @@ pub fn is_failure(text: &str) -> bool {
         // The OpenAI Agents SDK and Mastra say nowhere else that a tool failed or was refused.
         let failed = r"An error occurred while running the tool\.";
         let refused = r"Tool (?:execution was not approved\.|call was not approved by the user)";
-        let other = r"<tool_use_error>|(?i:error)\b|Traceback \(most recent call last\)";
+        let other =
+            r"<tool_use_error>|<system>ERROR:|(?i:error)\b|Traceback \(most recent call last\)";
         regex(&format!(r"^[ \t\r\n]*(?:{failed}|{refused}|{other})"))
     });
     static EXIT: LazyLock<Regex> = LazyLock::new(|| {
@@ -73,4 +77,7 @@ fn is_error_object(text: &str) -> bool {
         || value.flag("is_error") == Some(true)
         || value.flag("success") == Some(false)
         || value.text("status") == Some("error")
+        || has_failed(value.get("exit_code")) == Some(true)
+        // As Codex wrote it until 2025.
+        || has_failed(value.object("metadata").get("exit_code")) == Some(true)
 }

@@ -15,6 +15,7 @@ mod answers;
 mod archive;
 mod assemble;
 mod call;
+mod converse;
 mod error;
 mod events;
 mod facts;

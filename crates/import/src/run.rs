@@ -57,6 +57,15 @@ impl DerefMut for Run {
     }
 }
 
+/// Returns the success according to a label: a boolean, 0 or 1.
+pub fn truth(label: Value) -> Option<bool> {
+    match label.as_f64() {
+        Some(0.0) => Some(false),
+        Some(1.0) => Some(true),
+        _ => label.as_bool(),
+    }
+}
+
 /// The mean of the logarithms of tokens' probabilities.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Logprobs {

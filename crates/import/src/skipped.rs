@@ -50,6 +50,16 @@ impl Skipped {
         elements.into_iter().flatten().filter_map(Value::as_object)
     }
 
+    /// Counts a part.
+    pub fn add_part(&mut self, kind: &str) {
+        self.add(format!("part:{kind}"));
+    }
+
+    /// Returns the types of the parts.
+    pub fn part_types(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().filter_map(|reason| reason.strip_prefix("part:"))
+    }
+
     /// Adds other counts.
     pub fn merge(&mut self, other: Self) {
         for (reason, count) in other.0 {

@@ -2,6 +2,7 @@
 
 use crate::{
     call::ToolResult,
+    converse,
     failure::{flag, is_denial, is_failure},
     json::{Kind, Members, Value},
     skipped::Skipped,
@@ -73,7 +74,12 @@ fn special(value: Value, skipped: &mut Skipped) -> Option<Output> {
     let parts = value.as_array().filter(|parts| !parts.is_empty());
     let parts = parts.or_else(|| value.list("content"))?;
     let is_typed = parts.iter().all(|part| part.text("type").is_some());
-    is_typed.then(|| Output { text: text_of_parts(parts, skipped), failed })
+    let text = if is_typed {
+        Some(text_of_parts(parts, skipped))
+    } else {
+        converse::text_of_content(parts, skipped)
+    };
+    text.map(|text| Output { text, failed })
 }
 
 pub fn text_of_parts<'d>(
@@ -86,7 +92,7 @@ pub fn text_of_parts<'d>(
         if is_text_type(kind) || kind == "refusal" {
             texts.push(text_of_part(part).unwrap_or_default());
         } else {
-            skipped.add(format!("part:{kind}"));
+            skipped.add_part(kind);
         }
     }
     texts.join("\n")
@@ -98,12 +104,13 @@ pub fn is_text_type(kind: &str) -> bool {
 
 /// Returns the text of a text or reasoning part; `None` if it has none.
 pub fn text_of_part(part: Value) -> Option<String> {
-    let names = ["text", "content", "thinking", "reasoning", "refusal"];
+    let names = ["text", "content", "thinking", "reasoning", "refusal", "think"];
     part.as_str()
         .or_else(|| names.iter().find_map(|name| part.text(name)))
         .or_else(|| part.member("text")?.text("value"))
         .map(Into::into)
         .or_else(|| text_of_summary(part))
+        .or_else(|| converse::text_of_part(part))
 }
 
 /// Returns the texts of a `summary`, joined; `None` if there are none.

@@ -218,6 +218,15 @@ test("kp-score takes a log that is in a folder twice, compressed and not, once",
 	assert.deepEqual(await idsOf(["score", "twins", ...OFF]), ["t:1"]);
 });
 
+test("kp-score passes over a compressed file of a folder that is cut, and counts it", async () => {
+	const cut = gzipSync(linesOf([at(1, "03T10:00")])).subarray(0, -9);
+	file("cut/a.jsonl.gz", cut);
+	file("cut/b.jsonl", linesOf([at(2, "03T10:00")]));
+	const { stdout, stderr } = await assertEnds(0, ["score", "cut", ...OFF]);
+	assert.match(stdout, /"t:2"/);
+	assert.match(stderr, /warning: 1 error: UNREADABLE 1/);
+});
+
 test("kp-score passes over folders and files that it cannot read, and counts them", async (t) => {
 	if (process.getuid?.() === 0 || process.platform === "win32") return t.skip("all can be read");
 	file("partly/locked/run.jsonl", linesOf([at(1, "03T10:00")]));

@@ -46,13 +46,13 @@ fn read_user(message: Value, run: &mut Conversation) {
             "tool_result" => {
                 let id = part.first_name(&["toolUseID", "tool_use_id"]);
                 if part.object("run").text("status") == Some("rejected-by-user") {
-                    run.deny(id.unwrap_or_default());
+                    run.seen.deny(id.unwrap_or_default());
                 }
                 let id = id.map(Into::into);
                 let result = result(part.object("run"), run);
                 run.events.extend(result.map(|result| Event::Result(ToolResult { id, ..result })));
             }
-            kind => run.skipped.add(format!("part:{kind}")),
+            kind => run.skipped.add_part(kind),
         }
     }
     run.end_turn();

@@ -198,7 +198,7 @@ impl Session {
                     run.skipped.add_many("repeated", is_repeated.into());
                 }
                 kind if is_result_type(kind) => add_result(run, &mut self.results, part, kind),
-                kind => run.skipped.add(format!("part:{kind}")),
+                kind => run.skip_unknown(kind, part),
             }
         }
     }
@@ -215,7 +215,7 @@ impl Session {
                     texts.extend(text.filter(|text| !json::is_blank(text)));
                 }
                 kind if is_result_type(kind) => add_result(run, &mut self.results, part, kind),
-                kind => run.skipped.add(format!("part:{kind}")),
+                kind => run.skipped.add_part(kind),
             }
         }
         run.say_human(&texts);

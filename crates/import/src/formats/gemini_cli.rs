@@ -262,7 +262,7 @@ fn output(kind: &str, part: Value, skipped: &mut Skipped) -> Option<Output> {
             Some(Output { text: text_of_part(part).unwrap_or_default(), failed: None })
         }
         _ => {
-            skipped.add(format!("part:{kind}"));
+            skipped.add_part(kind);
             None
         }
     }

@@ -1,16 +1,19 @@
 //! Conversations of chat messages.
 //!
-//! | OpenAI (chat, responses), Anthropic, Gemini, the AI SDK (messages for the model and for the user), Mastra, the OpenAI Agents SDK, LangChain and others: arrays, requests with answers, one message a line | a conversation | |
+//! | OpenAI (chat, responses), Anthropic, Gemini, Bedrock, the AI SDK (messages for the model and for the user), Mastra, the OpenAI Agents SDK, LangChain, Strands Agents, Cline, Roo, Kimi CLI and others: arrays, requests with answers, one message a line; rows of data sets such as SWE-smith | a conversation | `resolved` or `target` beside `instance_id` |
 //!
 //! - runs of four frameworks | `ai` 4.3.19 to 7.0.173, `@mastra/core` 1.71.0, `@openai/agents-core` 0.20.0, `@langchain/core` 1.4.0 | 2026-11-22 | captured
 //! - a conversation in the tests of OpenHands | 611629e6 | 2026-11-22 | captured
 //! - requests of OpenAI, Anthropic and Gemini | | 2026-11-22 | written
+//! - tools on the servers of OpenAI and Anthropic; messages of Bedrock, Ollama, Microsoft.Extensions.AI, Strands Agents, Cline and Kimi CLI; rows of data sets | Strands Agents 1.x, Cline 3.x, Kimi CLI 1.x | 2026-11-26 | written
+
+use std::cmp::Reverse;
 
 use crate::{
     format::{Format, FormatReader, Sink, open},
     json::{Array, Members, Value},
-    messages::{Messages, Side, content_of, is_message, messages_of},
-    run::Run,
+    messages::{Messages, Side, content_of, is_message, messages_of, unwrapped},
+    run::{Run, truth},
     sessions::{Session, Sessions},
     time,
 };
@@ -23,7 +26,7 @@ pub fn fits(value: Value) -> bool {
         Some(elements) => {
             elements.iter().find(|element| element.is_object()).is_some_and(is_message)
         }
-        None => is_whole(value) || is_message(value),
+        None => is_whole(value) || is_message(value) || row(value).is_some(),
     }
 }
 
@@ -31,9 +34,19 @@ pub fn fits(value: Value) -> bool {
 fn is_whole(object: Value) -> bool {
     let is_list = |name| object.list(name).is_some();
     let has_input = is_list("input") || object.text("input").is_some();
-    ["messages", "contents", "choices"].into_iter().any(is_list)
+    ["messages", "choices"].into_iter().any(is_list)
+        // The content of a message has the same name.
+        || (is_list("contents") && !object.has("role"))
         || (is_list("output") && (has_input || object.text("object") == Some("response")))
         || (object.object("request").is_some() && object.object("response").is_some())
+}
+
+/// Returns the messages in a row of a data set, in which they may be JSON in a string.
+fn row(object: Value<'_>) -> Option<Array<'_>> {
+    ["messages", "trajectory"].into_iter().find_map(|name| {
+        let messages = object.member(name)?.decoded().as_array()?;
+        messages.first().filter(|first| is_message(*first)).map(|_| messages)
+    })
 }
 
 /// The maximum number of conversations that may go on, and of bytes of their text.
@@ -62,7 +75,8 @@ struct Open {
 
 impl FormatReader for Conversations {
     fn read(&mut self, value: Value, out: &mut Sink) {
-        if value.as_object().is_none_or(is_whole) {
+        let is_message = |object| !is_whole(object) && (row(object).is_none() || is_message(object));
+        if !value.as_object().is_some_and(is_message) {
             self.add(run(value, out.line), out);
         } else {
             self.before.get_or_insert(self.begun);
@@ -119,7 +133,7 @@ pub struct Lines;
 
 impl Session for Lines {
     fn time(message: Value<'_>) -> Option<Value<'_>> {
-        message.first(&["timestamp", "createdAt"])
+        time_of(message)
     }
 
     fn read(&mut self, message: Value, run: &mut Run) {
@@ -127,24 +141,53 @@ impl Session for Lines {
     }
 }
 
+/// Members with the time of a message, the first one of which counts.
+const TIMES: [&str; 4] = ["timestamp", "createdAt", "created_at", "ts"];
+
+/// Returns the time of a message, or beside the message in a wrapper.
+fn time_of(message: Value<'_>) -> Option<Value<'_>> {
+    let is_wrapper = || !message.has("role");
+    time_in(message).or_else(|| time_in(unwrapped(message).filter(|_| is_wrapper())?.1))
+}
+
+fn time_in(message: Value<'_>) -> Option<Value<'_>> {
+    let times = message.members().filter_map(|(name, value)| {
+        let place = TIMES.iter().position(|time| *time == name)?;
+        time::utc(value).map(|_| (Reverse(place), value))
+    });
+    times.max_by_key(|(place, _)| *place).map(|(_, time)| time)
+}
+
 fn run(value: Value, line: u64) -> Run {
     let mut run = Run::at(line);
     let input = match value.first(&["messages", "contents", "input"]) {
         _ if value.is_array() => messages_of(value, Side::Input),
-        None => value.member("request").and_then(|request| messages_of(request, Side::Input)),
+        None => match value.member("request") {
+            Some(request) => messages_of(request, Side::Input),
+            None => row(value).map(Messages::Recorded),
+        },
         Some(input) => {
-            input.as_array().map(Messages::Recorded).or_else(|| content_of(Side::Input, input))
+            let messages = input.as_array().or_else(|| row(value)).map(Messages::Recorded);
+            messages.or_else(|| content_of(Side::Input, input))
         }
     };
-    let answer = value
-        .member("response")
-        .or_else(|| value.member("output").filter(|output| output.is_array()))
-        .or_else(|| value.get("choices").map(|_| value));
-    let sides = [input, answer.and_then(|answer| messages_of(answer, Side::Output))];
+    let output = || value.member("output").filter(|output| output.is_array());
+    let output = match value.member("response").or_else(output) {
+        Some(answer) => messages_of(answer, Side::Output),
+        None => {
+            let choice = value.list("choices").and_then(Array::first);
+            choice.member("message").map(|message| Messages::Recorded(message.alone()))
+        }
+    };
+    let sides = [input, output];
     run.read_sides(&sides);
     let time = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
-    let created_at = |message: Value| message.member("createdAt").and_then(time::utc);
-    run.created_at = time.or_else(|| sides[0].as_ref()?.iter().find_map(created_at));
+    let mut messages = sides.iter().flatten().flat_map(Messages::iter);
+    run.created_at = time.or_else(|| messages.find_map(time_of).and_then(time::utc));
+    if value.has("instance_id") {
+        let labels = ["resolved", "target"].iter().filter_map(|name| value.member(name));
+        run.label = labels.filter_map(truth).next();
+    }
     let answer = value.member("response").unwrap_or(value);
     let choice = answer.list("choices").and_then(Array::first);
     run.logprobs.add(choice.member("logprobs").member("content"));

@@ -174,7 +174,7 @@ fn read_part(run: &mut Conversation, part: Value) {
             run.events.extend(text.map(|text| Event::Thought { text, said }));
         }
         Some("tool") => read_tool(part, run),
-        _ => run.skip_as_part(part),
+        kind => run.skip_unknown(kind.unwrap_or("?"), part),
     }
 }
 

@@ -1,22 +1,21 @@
 //! Reads messages of every dialect into the events of a conversation.
 
-use std::{
-    borrow::Borrow,
-    collections::{HashMap, HashSet},
-    mem,
-};
+use std::{borrow::Borrow, collections::HashSet, mem};
 
 use super::{
+    harness::Harness,
     items::{self, ITEMS},
     message::{Messages, Side, Sides, messages_of, unwrapped},
     parts::{
         CALLS, OUTPUTS, RESPONSE, call_of_part, calls, calls_in_text, content, is_function_call,
         is_reasoning_type, is_result_type, parts, result_of_part, typed,
     },
+    possible_call::has_call_members,
+    seen::Seen,
     tool_part::ToolPart,
 };
 use crate::{
-    call::{Call, ToolResult, Turn, hash_of},
+    call::{Call, ToolResult, Turn},
     events::{Event, Events},
     facts::RunFacts,
     failure::{flag, is_denial},
@@ -31,6 +30,8 @@ pub struct Conversation {
     pub events: Events,
     pub skipped: Skipped,
     pub facts: RunFacts,
+    /// What of these may be calls, by their members.
+    pub possible_calls: Skipped,
     /// The next turn.
     pub next: Turn,
     /// The turn that continues with the next item of the assistant.
@@ -39,21 +40,14 @@ pub struct Conversation {
     is_answer: bool,
     /// Results that follow after the last part of their step.
     results: Events,
-    tools: HashSet<String>,
-    /// The ids of the calls that people were asked to approve, by the ids of the requests.
-    requests: HashMap<String, String>,
-    /// The ids of the calls that were refused.
-    denied: HashSet<String>,
-    /// Hashes of the parts with a time, because Mastra repeats some.
-    parts: HashSet<u64>,
-    /// The size of these texts and hashes in bytes.
-    size: usize,
+    harness: Harness,
+    pub seen: Seen,
 }
 
 impl Conversation {
     /// Returns the approximate size in bytes.
     pub fn size(&self) -> usize {
-        self.events.size() + self.results.size() + self.facts.size() + self.size
+        self.events.size() + self.results.size() + self.facts.size() + self.seen.size()
     }
 
     pub fn read_each<'d>(
@@ -72,7 +66,7 @@ impl Conversation {
     }
 
     pub fn skip_as_part(&mut self, part: Value) {
-        self.skipped.add(format!("part:{}", part.text("type").unwrap_or("?")));
+        self.skipped.add_part(part.text("type").unwrap_or("?"));
     }
 
     pub fn next_turn(&mut self) -> Turn {
@@ -137,8 +131,13 @@ impl Conversation {
             "tool" | "function" | "toolResult" | "ToolMessage" | "FunctionMessage" => {
                 self.read_tool(message, None);
             }
-            role if self.is_tool(role) => self.read_tool(message, Some(role)),
-            role => self.skipped.add(format!("role:{role}")),
+            role if self.seen.is_tool(role) => self.read_tool(message, Some(role)),
+            role => {
+                if role.starts_with('_') {
+                    self.harness = Harness::Kimi;
+                }
+                self.skipped.add(format!("role:{role}"));
+            }
         }
     }
 
@@ -147,17 +146,19 @@ impl Conversation {
         if is_result {
             self.end_turn();
         }
-        if is_result && !["computer_call_output", "local_shell_call_output"].contains(&kind) {
+        if is_result && kind != "tool_search_output" {
             return self.result(item, kind);
         }
         let mut skipped = mem::take(&mut self.skipped);
-        for event in items::read(item, kind, || self.turn(), &mut skipped) {
+        let events = items::read(item, kind, || self.turn(), &mut skipped);
+        self.skipped = skipped;
+        let Some(events) = events else { return self.skip_unknown(kind, item) };
+        for event in events {
             match event {
                 Event::Call(call) => self.call(call),
                 event => self.events.push(event),
             }
         }
-        self.skipped = skipped;
     }
 
     fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
@@ -166,7 +167,7 @@ impl Conversation {
         let results = if tool.is_of_provider { &mut self.events } else { &mut self.results };
         results.extend(result.map(Event::Result));
         if let Some(id) = tool.id().filter(|_| is_denied) {
-            self.deny(id);
+            self.seen.deny(id);
         }
     }
 
@@ -183,7 +184,7 @@ impl Conversation {
     }
 
     pub fn call(&mut self, call: Call) {
-        self.note_call(&call);
+        self.seen.note_call(&call);
         self.events.push(Event::Call(call));
     }
 
@@ -231,7 +232,7 @@ impl Conversation {
     pub fn read_assistant(&mut self, message: Option<Value>, content: Option<Value>) {
         let mut turn = self.turn();
         let reasoning = message
-            .first_name(&["reasoning_content", "reasoning"])
+            .first_name(&["reasoning_content", "reasoning", "thinking"])
             .or_else(|| message.object("additional_kwargs").name("reasoning_content"));
         if let Some(reasoning) = reasoning {
             let mut parts = message.elements("parts").filter_map(typed);
@@ -263,7 +264,7 @@ impl Conversation {
             } else if is_result_type(kind) {
                 self.result(part, kind);
             } else {
-                self.skip_part(kind, part);
+                self.skip_unknown(kind, part);
             }
         }
         let calls = calls(message);
@@ -298,16 +299,24 @@ impl Conversation {
     /// Returns whether a part was read before: all members are equal, its time included.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
-        is_dated && kind != "step-start" && !self.add_part(part)
+        is_dated && kind != "step-start" && !self.seen.add_part(part)
     }
 
     fn skip_part(&mut self, kind: &str, part: Value) {
         if kind == "tool-approval-request"
             && let (Some(request), Some(call)) = (part.name("approvalId"), part.name("toolCallId"))
         {
-            self.ask(request, call);
+            self.seen.ask(request, call);
         }
-        self.skipped.add(format!("part:{kind}"));
+        self.skipped.add_part(kind);
+    }
+
+    /// Skips a part of the assistant, or an item.
+    pub fn skip_unknown(&mut self, kind: &str, part: Value) {
+        if has_call_members(kind, part) {
+            self.possible_calls.add_part(kind);
+        }
+        self.skip_part(kind, part);
     }
 
     /// Reads a text of the assistant, which may be the JSON of its calls.
@@ -326,7 +335,15 @@ impl Conversation {
 
     pub fn read_user(&mut self, content: Option<Value>) {
         self.end_turn();
-        let texts = self.read_user_parts(content);
+        let mut texts = self.read_user_parts(content);
+        if self.harness == Harness::Unknown {
+            self.harness = Harness::of(&texts);
+        }
+        if self.harness != Harness::Other {
+            let all = texts.len();
+            texts = texts.into_iter().filter_map(|text| self.harness.said(text)).collect();
+            self.skipped.add_many("context", (all - texts.len()) as u64);
+        }
         self.say_human(&texts);
     }
 
@@ -374,10 +391,10 @@ impl Conversation {
             .or_else(|| message.list("tool_call_ids")?.first()?.as_str())
             .or_else(|| message.name("id"))
             .filter(|id| !json::is_blank(id));
-        let name = message.first_name(&["name", "toolName"]).or(role);
+        let name = message.first_name(&["name", "toolName", "tool_name"]).or(role);
         let result = output.into_result(flag_of_message(message));
         let (id, name) = (id.map(Into::into), name.map(Into::into));
-        self.events.push(Event::Result(ToolResult { id, name, ..result }));
+        self.add_result(ToolResult { id, name, ..result });
     }
 
     pub fn read_result_part(&mut self, kind: &str, part: Value) {
@@ -386,10 +403,10 @@ impl Conversation {
         } else if is_result_type(kind) {
             self.result(part, kind);
         } else if kind == RESPONSE && part.flag("approved") == Some(false) {
-            let id = part.name("approvalId").and_then(|request| self.asked(request));
+            let id = part.name("approvalId").and_then(|request| self.seen.asked(request));
             let (id, text) = (id.cloned(), part.text("reason").unwrap_or_default().into());
             if let Some(id) = &id {
-                self.deny(id);
+                self.seen.deny(id);
             }
             self.events.push(Event::Result(ToolResult { text, failed: true, id, name: None }));
         } else {
@@ -401,55 +418,17 @@ impl Conversation {
         let result = result_of_part(part, kind, &mut self.skipped);
         if let Some(id) = result.id.as_ref().filter(|_| result.failed)
             && part.first(&OUTPUTS).is_some_and(is_denial)
-            && !self.deny(id)
+            && !self.seen.deny(id)
         {
             self.skipped.add("repeated");
         } else {
-            self.events.push(Event::Result(result));
+            self.add_result(result);
         }
     }
 
-    fn note_call(&mut self, call: &Call) {
-        if !self.tools.contains(&call.name) {
-            self.size += call.name.len();
-            self.tools.insert(call.name.clone());
-        }
-        if let Some(id) = &call.id
-            && self.denied.remove(id)
-        {
-            self.size -= id.len();
-        }
-    }
-
-    fn is_tool(&self, name: &str) -> bool {
-        self.tools.contains(name)
-    }
-
-    fn ask(&mut self, request: &str, call: &str) {
-        self.size += request.len() + call.len();
-        self.requests.insert(request.into(), call.into());
-    }
-
-    /// Returns the id of the call that a person was asked to approve.
-    fn asked(&self, request: &str) -> Option<&String> {
-        self.requests.get(request)
-    }
-
-    /// Remembers that a call was refused. Returns whether this is new.
-    pub fn deny(&mut self, call: &str) -> bool {
-        let is_new = self.denied.insert(call.into());
-        self.size += if is_new { call.len() } else { 0 };
-        is_new
-    }
-
-    pub fn is_denied(&self, call: &str) -> bool {
-        self.denied.contains(call)
-    }
-
-    /// Remembers a part. Returns whether it is new.
-    fn add_part(&mut self, part: Value) -> bool {
-        self.size += size_of::<u64>();
-        self.parts.insert(hash_of(part))
+    fn add_result(&mut self, mut result: ToolResult) {
+        result.failed |= self.harness.has_failed(&result.text);
+        self.events.push(Event::Result(result));
     }
 }
 

@@ -1,20 +1,20 @@
 //! Items of the Responses API, and those that the OpenAI Agents SDK adds.
 
-use super::parts::call_of_part;
+use super::{hosted, parts::call_of_part};
 use crate::{
-    call::{Call, CallInput, ToolResult, Turn},
+    call::{Call, CallInput, ToolResult, Turn, qualified},
     events::Event,
     json::{Members, Value},
     skipped::Skipped,
     text::{text_of, text_of_part, text_of_summary},
 };
 
-pub const ITEMS: [&str; 26] = [
+pub const ITEMS: [&str; 28] = [
     "reasoning", "function_call", "function_call_output", "custom_tool_call",
     "custom_tool_call_output", "mcp_call", "mcp_list_tools", "mcp_approval_request",
     "mcp_approval_response", "web_search_call", "file_search_call", "computer_call",
     "computer_call_output", "local_shell_call", "local_shell_call_output", "code_interpreter_call",
-    "image_generation_call", "item_reference",
+    "image_generation_call", "item_reference", "tool_search_call", "tool_search_output",
     // Those of the OpenAI Agents SDK.
     "function_call_result", "hosted_tool_call", "computer_call_result", "shell_call",
     "shell_call_output", "apply_patch_call", "apply_patch_call_output",
@@ -22,14 +22,20 @@ pub const ITEMS: [&str; 26] = [
     "message",
 ];
 
-/// Returns the events of an item that is no result. `turn` is called for one that the assistant made.
+const TOOL_SEARCH: &str = "tool_search";
+
+/// The members that are the input of a call without arguments.
+const INPUTS: [&str; 7] =
+    ["action", "actions", "queries", "query", "code", "operation", "revised_prompt"];
+
+/// Returns the events of an item; `None` if it has none. `turn` is called for one that the assistant made.
 pub fn read(
     item: Value,
     kind: &str,
     turn: impl FnOnce() -> Turn,
     skipped: &mut Skipped,
-) -> Vec<Event> {
-    match kind {
+) -> Option<Vec<Event>> {
+    Some(match kind {
         "reasoning" => {
             turn();
             let text = text_of_summary(item).or_else(|| content_text(item));
@@ -38,7 +44,22 @@ pub fn read(
             }
             text.map(Event::reasoned).into_iter().collect()
         }
-        "function_call" | "custom_tool_call" => vec![Event::Call(call_of_part(item, turn()))],
+        "function_call" | "custom_tool_call" => {
+            let mut call = call_of_part(item, turn());
+            if let Some(namespace) = item.name("namespace") {
+                call.name = qualified(namespace, &call.name);
+            }
+            vec![Event::Call(call)]
+        }
+        "tool_search_call" => {
+            let input = CallInput::recorded(item.get("arguments"));
+            vec![Event::Call(Call::new(Some(TOOL_SEARCH), input, item.name("call_id"), turn()))]
+        }
+        "tool_search_output" => {
+            let text = item.member("tools").map_or("[]".into(), Value::canonical);
+            let (id, name) = (item.name("call_id").map(Into::into), Some(TOOL_SEARCH.into()));
+            vec![Event::Result(ToolResult { text, failed: false, id, name })]
+        }
         "mcp_call" | "hosted_tool_call" => {
             let call = call_of_part(item, turn());
             let id = call.id.clone();
@@ -50,20 +71,18 @@ pub fn read(
             });
             [Event::Call(call)].into_iter().chain(result).collect()
         }
-        kind => match kind.strip_suffix("_call") {
-            Some(name) if kind != "image_generation_call" => {
-                let names = ["action", "actions", "queries", "query", "code", "operation"];
-                let members = names.iter().filter_map(|name| Some((*name, item.member(name)?)));
-                let input = CallInput::of(members);
-                let id = item.first_name(&["call_id", "callId", "id"]);
-                vec![Event::Call(Call::new(Some(name), input, id, turn()))]
+        kind => {
+            let name = kind.strip_suffix("_call")?;
+            let members = INPUTS.iter().filter_map(|name| Some((*name, item.member(name)?)));
+            let id = item.first_name(&["call_id", "callId", "id"]);
+            let call = Call::new(Some(name), CallInput::of(members), id, turn());
+            if name == "image_generation" && item.member("result").is_some() {
+                skipped.add("part:image");
             }
-            _ => {
-                skipped.add(format!("part:{kind}"));
-                Vec::new()
-            }
-        },
-    }
+            let result = hosted::result(item, kind, &call, skipped).map(Event::Result);
+            [Event::Call(call)].into_iter().chain(result).collect()
+        }
+    })
 }
 
 fn content_text(item: Value) -> Option<String> {

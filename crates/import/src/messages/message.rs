@@ -70,6 +70,8 @@ pub fn unwrapped<'d>(value: Value<'d>) -> Option<(Option<&'d str>, Value<'d>)> {
         (Some("generic"), Some(data)) => with_own_role(data),
         _ => {
             let message = object.object("message").filter(|message| message.text("role").is_some());
+            // Strands Agents keeps a message beside what stands in its place.
+            let message = message.map(|message| object.object("redact_message").unwrap_or(message));
             with_own_role(message.unwrap_or(object))
         }
     }
@@ -88,8 +90,12 @@ pub const CONTENTS: [&str; 5] = ["content", "parts", "tool_calls", "text", "func
 /// Returns whether an object with this role and type is a message or an item.
 pub fn is_readable(role: Option<&str>, kind: &str, message: Value) -> bool {
     let has = |names: &[&str]| names.iter().any(|name| message.has(name));
-    if role.is_some() {
-        return kind == "message" || has(&CONTENTS);
+    if let Some(role) = role {
+        return kind == "message"
+            || has(&CONTENTS)
+            // As in Microsoft.Extensions.AI, and in Kimi CLI.
+            || message.list("contents").is_some()
+            || role.starts_with('_');
     }
     let is_typed =
         ["human", "ai", "AIMessageChunk", "system", "tool"].contains(&kind) && has(&["content"]);
@@ -143,7 +149,7 @@ fn of_array(value: Value<'_>) -> Option<Messages<'_>> {
 fn of_object<'d>(object: Value<'d>, side: Side) -> Option<Messages<'d>> {
     let lists: &[&str] = match object.get("role") {
         None => &["messages", "contents", "output", "input"],
-        Some(_) => &["messages", "contents"],
+        Some(_) => &["messages"],
     };
     if let Some(messages) = lists.iter().find_map(|name| of_array(object.get(name)?)) {
         return Some(messages);

@@ -1,9 +1,13 @@
 //! Chat messages of every dialect: OpenAI, Anthropic, Gemini, the Responses API, the AI SDK, LangChain.
 
 mod conversation;
+mod harness;
+mod hosted;
 mod items;
 mod message;
 mod parts;
+mod possible_call;
+mod seen;
 mod tool_part;
 
 pub use self::{
@@ -13,4 +17,5 @@ pub use self::{
         unwrapped, with_role,
     },
     parts::{call_of_part, content, is_result_type, is_typed, parts, result_of_part},
+    possible_call::has_call_type,
 };

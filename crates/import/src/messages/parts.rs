@@ -1,36 +1,44 @@
 //! The parts of messages.
 
+use super::hosted;
 use crate::{
     call::{Call, CallInput, ToolResult, Turn},
+    converse,
     failure::flag,
     json::{Document, Members, Value},
     skipped::Skipped,
     text::{Output, text_of, text_of_parts},
 };
 
-pub const CALLS: [&str; 10] = [
+pub const CALLS: [&str; 12] = [
     "tool_use", "server_tool_use", "mcp_tool_use", "tool-call", "tool_call", "toolCall",
-    "function_call", "custom_tool_call", "mcp_call", "function",
+    "function_call", "functionCall", "custom_tool_call", "mcp_call", "server_tool_call",
+    "function",
 ];
 
-const RESULTS: [&str; 10] = [
+/// Those that do not end with [`OF_TOOL`].
+const RESULTS: [&str; 9] = [
     "tool_result", "tool-result", "tool-error", "tool_call_response", "toolResult",
-    "function_call_output", "custom_tool_call_output", "web_search_tool_result", "mcp_tool_result",
-    "code_execution_tool_result",
+    "function_call_output", "functionResult", "custom_tool_call_output",
+    "server_tool_call_response",
 ];
+
+/// The end of the types of results that Anthropic's servers give.
+pub const OF_TOOL: &str = "_tool_result";
 
 /// The type of a part with which a person answers whether a call may run.
 pub const RESPONSE: &str = "tool-approval-response";
 
 /// The members in which a result has its output.
-pub const OUTPUTS: [&str; 5] = ["content", "output", "response", "result", "error"];
+pub const OUTPUTS: [&str; 6] =
+    ["content", "output", "response", "result", "server_tool_call_response", "error"];
 
 pub fn is_reasoning_type(kind: &str) -> bool {
-    ["thinking", "reasoning", "thought"].contains(&kind)
+    ["thinking", "reasoning", "thought", "think"].contains(&kind)
 }
 
 pub fn is_result_type(kind: &str) -> bool {
-    RESULTS.contains(&kind)
+    RESULTS.contains(&kind) || kind.ends_with(OF_TOOL)
 }
 
 pub fn call_of_part(part: Value, turn: Turn) -> Call {
@@ -39,9 +47,12 @@ pub fn call_of_part(part: Value, turn: Turn) -> Call {
         .first_name(&["name", "toolName", "function_name"])
         .or_else(|| function.name("name"))
         .or_else(|| function?.as_str());
-    let id = part.first_name(&["call_id", "callId", "toolCallId", "tool_call_id", "id"]);
+    let ids = ["call_id", "callId", "toolCallId", "tool_call_id", "toolUseId", "id"];
+    let id = part.first_name(&ids);
     let names = ["input", "args", "arguments"];
-    let input = if names.iter().any(|name| part.has(name)) {
+    let input = if let Some(input) = part.object("server_tool_call") {
+        Some(input)
+    } else if names.iter().any(|name| part.has(name)) {
         part.first(&names)
     } else {
         function.get("arguments")
@@ -51,17 +62,20 @@ pub fn call_of_part(part: Value, turn: Turn) -> Call {
 
 pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolResult {
     let value = part.first(&OUTPUTS);
-    let is_one_part = ["function_call_result", "computer_call_result"].contains(&kind);
+    let is_one_part =
+        ["function_call_result", "computer_call_result", "computer_call_output"].contains(&kind);
     let output = match value.filter(|value| is_one_part && value.text("type").is_some()) {
         Some(part) => Output { text: text_of_parts([part], skipped), failed: flag(part) },
-        None => text_of(value, skipped),
+        None => hosted::output(kind, part).unwrap_or_else(|| text_of(value, skipped)),
     };
     let has_status = ["shell_call_output", "apply_patch_call_output"].contains(&kind);
-    let has_failed = kind == "tool-error" || (has_status && part.text("status") == Some("failed"));
+    let has_failed = kind == "tool-error"
+        || (has_status && part.text("status") == Some("failed"))
+        || (kind == "shell_call_output" && hosted::has_failed_in_shell(part));
     let flag = flag(part).or(has_failed.then_some(true)).or(output.failed);
     // Anthropic's results are judged by their flag alone.
     let result = output.into_result(flag.or((kind == "tool_result").then_some(false)));
-    let ids = ["tool_use_id", "call_id", "callId", "toolCallId", "tool_call_id", "id"];
+    let ids = ["tool_use_id", "call_id", "callId", "toolCallId", "tool_call_id", "toolUseId", "id"];
     let id = part.first_name(&ids);
     let name = part.first_name(&["name", "toolName"]);
     ToolResult { id: id.map(Into::into), name: name.map(Into::into), ..result }
@@ -77,7 +91,11 @@ pub fn calls(message: Option<Value<'_>>) -> Vec<Value<'_>> {
 }
 
 pub fn content(message: Value<'_>) -> Option<Value<'_>> {
-    message.first(&["parts", "content", "text"])
+    message
+        .first(&["parts", "content"])
+        // As in Microsoft.Extensions.AI.
+        .or_else(|| message.get("contents").filter(|contents| contents.is_array()))
+        .or_else(|| message.member("text"))
 }
 
 /// Returns the parts of a content with their types. A string is one text part, and an empty one none.
@@ -102,7 +120,7 @@ pub fn typed(part: Value<'_>) -> Option<(&str, Value<'_>)> {
     if let Some(text) = part.as_str() {
         return (!text.is_empty()).then_some(("text", part));
     }
-    if let Some(kind) = part.text("type") {
+    if let Some(kind) = part.text("type").or_else(|| part.text("$type")) {
         return Some((kind, part));
     }
     // Gemini's parts are told apart by their members.
@@ -111,7 +129,9 @@ pub fn typed(part: Value<'_>) -> Option<(&str, Value<'_>)> {
     }
     let call = part.first(&["function_call", "functionCall"]).map(|call| ("function_call", call));
     let response = || part.first(&["function_response", "functionResponse"]);
-    Some(call.or_else(|| Some(("tool_call_response", response()?))).unwrap_or(("?", part)))
+    call.or_else(|| Some(("tool_call_response", response()?)))
+        .or_else(|| converse::typed(part))
+        .or(Some(("?", part)))
 }
 
 /// Returns whether a value is a call outside of a message.

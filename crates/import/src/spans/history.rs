@@ -62,6 +62,7 @@ impl History {
         );
         run.next = conversation.next;
         self.skipped.max(&conversation.skipped);
+        run.possible_calls.merge(conversation.possible_calls);
 
         let mut calls: Calls<usize> = Calls::default();
         // The number of equal events in this model call, by the place of the first of them.

@@ -12,6 +12,7 @@ use crate::{
     ids::Ids,
     json::{self, Document, Kind, Members, Value},
     messages::{Messages, Side, Sides},
+    run::truth,
     skipped::Skipped,
     text::{self, Output},
 };
@@ -78,12 +79,7 @@ impl SpanKind {
 /// Returns the success according to a score or feedback of this name, if it states any.
 pub fn label(name: &str, value: Value) -> Option<bool> {
     let names = ["success", "task_success", "passed", "resolved", "is_correct"];
-    let label = match value.as_f64() {
-        Some(0.0) => Some(false),
-        Some(1.0) => Some(true),
-        _ => value.as_bool(),
-    };
-    label.filter(|_| names.iter().any(|known| name.eq_ignore_ascii_case(known)))
+    truth(value).filter(|_| names.iter().any(|known| name.eq_ignore_ascii_case(known)))
 }
 
 /// Returns the member of this name of an object without others.

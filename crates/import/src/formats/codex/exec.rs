@@ -1,7 +1,7 @@
 //! The output of `codex exec --json`, which lacks what the user wrote.
 
 use crate::{
-    call::{Call, CallInput, ToolResult},
+    call::{Call, CallInput, ToolResult, qualified},
     events::Event,
     failure::has_failed,
     ids::Ids,
@@ -42,7 +42,7 @@ impl Items {
                     return;
                 }
                 if is_complete {
-                    return run.skipped.add(format!("part:{kind_of_item}"));
+                    return run.skipped.add_part(kind_of_item);
                 }
             }
             _ => {}
@@ -69,7 +69,10 @@ impl Items {
                 (tool.into(), of(&["prompt", "receiver_thread_ids"]))
             }
             ("mcp_tool_call", _) => {
-                (name_of_mcp_tool(item), CallInput::recorded(item.member("arguments")))
+                let [server, tool] =
+                    ["server", "tool"].map(|name| item.text(name).unwrap_or_default());
+                let name = format!("mcp__{}", qualified(server, tool));
+                (name, CallInput::recorded(item.member("arguments")))
             }
             _ => return false,
         };
@@ -80,12 +83,6 @@ impl Items {
         run.events.extend(result);
         true
     }
-}
-
-/// Returns the name of the tool of an MCP server, as the model knows it.
-fn name_of_mcp_tool(item: Value) -> String {
-    let [server, tool] = ["server", "tool"].map(|name| item.text(name).unwrap_or_default());
-    format!("mcp__{}__{}", server.trim_end_matches('_'), tool.trim_start_matches('_'))
 }
 
 fn result(item: Value, kind: &str, run: &mut Run) -> ToolResult {

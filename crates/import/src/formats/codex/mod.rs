@@ -155,7 +155,7 @@ fn collect(kind: &str, payload: Value, run: &mut Run) {
 fn read_item(item: Value, run: &mut Run) {
     let (role, kind) = (item.text("role"), item.text("type").unwrap_or("message"));
     if !is_readable(role, kind, item) {
-        return run.skipped.add(format!("part:{kind}"));
+        return run.skip_unknown(kind, item);
     }
     if role == Some("user") {
         run.end_turn();
