@@ -7,12 +7,10 @@
 //! - requests of OpenAI, Anthropic and Gemini | | 2026-11-22 | written
 //! - tools on the servers of OpenAI and Anthropic; messages of Bedrock, Ollama, Microsoft.Extensions.AI, Strands Agents, Cline and Kimi CLI; rows of data sets | Strands Agents 1.x, Cline 3.x, Kimi CLI 1.x | 2026-11-26 | written
 
-use std::cmp::Reverse;
-
 use crate::{
     format::{Format, FormatReader, Sink, open},
     json::{Array, Members, Value},
-    messages::{Messages, Side, content_of, is_message, messages_of, unwrapped},
+    messages::{Messages, Side, content_of, is_message, messages_of},
     run::{Run, truth},
     sessions::{Session, Sessions},
     time,
@@ -33,11 +31,11 @@ pub fn fits(value: Value) -> bool {
 /// Returns whether an object is a conversation, not a single message.
 fn is_whole(object: Value) -> bool {
     let is_list = |name| object.list(name).is_some();
-    let has_input = is_list("input") || object.text("input").is_some();
+    let has_input = || is_list("input") || object.text("input").is_some();
     ["messages", "choices"].into_iter().any(is_list)
         // The content of a message has the same name.
         || (is_list("contents") && !object.has("role"))
-        || (is_list("output") && (has_input || object.text("object") == Some("response")))
+        || (is_list("output") && (has_input() || object.text("object") == Some("response")))
         || (object.object("request").is_some() && object.object("response").is_some())
 }
 
@@ -141,21 +139,26 @@ impl Session for Lines {
     }
 }
 
-/// Members with the time of a message, the first one of which counts.
-const TIMES: [&str; 4] = ["timestamp", "createdAt", "created_at", "ts"];
-
-/// Returns the time of a message, or beside the message in a wrapper.
+/// Returns the time of a message, or beside the message in a wrapper: the first by name. One pass, as most have none.
 fn time_of(message: Value<'_>) -> Option<Value<'_>> {
-    let is_wrapper = || !message.has("role");
-    time_in(message).or_else(|| time_in(unwrapped(message).filter(|_| is_wrapper())?.1))
-}
-
-fn time_in(message: Value<'_>) -> Option<Value<'_>> {
-    let times = message.members().filter_map(|(name, value)| {
-        let place = TIMES.iter().position(|time| *time == name)?;
-        time::utc(value).map(|_| (Reverse(place), value))
-    });
-    times.max_by_key(|(place, _)| *place).map(|(_, time)| time)
+    let (mut first, mut inner) = (None, None);
+    for (name, value) in message.members() {
+        let place = match name {
+            "timestamp" => 0,
+            "createdAt" => 1,
+            "created_at" => 2,
+            "ts" => 3,
+            "message" => {
+                inner = value.as_object();
+                continue;
+            }
+            _ => continue,
+        };
+        if first.is_none_or(|(best, _)| place <= best) && time::utc(value).is_some() {
+            first = Some((place, value));
+        }
+    }
+    first.map(|(_, time)| time).or_else(|| time_of(inner?))
 }
 
 fn run(value: Value, line: u64) -> Run {

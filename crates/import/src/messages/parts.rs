@@ -47,7 +47,7 @@ pub fn call_of_part(part: Value, turn: Turn) -> Call {
         .first_name(&["name", "toolName", "function_name"])
         .or_else(|| function.name("name"))
         .or_else(|| function?.as_str());
-    let ids = ["call_id", "callId", "toolCallId", "tool_call_id", "toolUseId", "id"];
+    let ids = ["call_id", "callId", "toolCallId", "tool_call_id", "id", "toolUseId"];
     let id = part.first_name(&ids);
     let names = ["input", "args", "arguments"];
     let input = if let Some(input) = part.object("server_tool_call") {
@@ -75,7 +75,7 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
     let flag = flag(part).or(has_failed.then_some(true)).or(output.failed);
     // Anthropic's results are judged by their flag alone.
     let result = output.into_result(flag.or((kind == "tool_result").then_some(false)));
-    let ids = ["tool_use_id", "call_id", "callId", "toolCallId", "tool_call_id", "toolUseId", "id"];
+    let ids = ["tool_use_id", "call_id", "callId", "toolCallId", "tool_call_id", "id", "toolUseId"];
     let id = part.first_name(&ids);
     let name = part.first_name(&["name", "toolName"]);
     ToolResult { id: id.map(Into::into), name: name.map(Into::into), ..result }
