@@ -361,6 +361,8 @@ export interface ScoreRow {
 	modelFingerprint: string | null;
 	/** The version of this package. */
 	version: string;
+	/** As in {@link Provenance}. */
+	facts?: RunFacts;
 }
 
 /** The rows of {@link evaluateLogs}, in the order of the traces. */

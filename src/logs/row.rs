@@ -1,14 +1,24 @@
 //! A scored trace as a line of JSON.
 
 use knowledgepulse_calibrate::{Row, Source};
-use knowledgepulse_import::{Origin, Provenance, Source as ImportSource};
+use knowledgepulse_import::{Origin, Provenance, RunFacts, Source as ImportSource};
 use knowledgepulse_scoring::{Error, Result, Trace, scorer::Outcome};
+use serde::Serialize;
 
 use super::lines::Slot;
 use crate::model::{Choice, ModelEmbedder, Warning};
 
 /// The maximum length of the objective in a row, in characters.
 const OBJECTIVE_CHARS: usize = 120;
+
+/// A row, and what calibration does not read.
+#[derive(Serialize)]
+struct Line {
+    #[serde(flatten)]
+    row: Row,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facts: Option<RunFacts>,
+}
 
 /// Returns a function from the result of a trace to its line.
 pub fn line_of(
@@ -60,7 +70,7 @@ pub fn line_of(
             version: env!("CARGO_PKG_VERSION").to_owned(),
             label: None,
         };
-        match serde_json::to_string(&row) {
+        match serde_json::to_string(&Line { row, facts: provenance.facts }) {
             Ok(line) => Slot::Line(line, warning),
             Err(error) => failed(&Error::internal(error)),
         }
