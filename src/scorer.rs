@@ -9,15 +9,17 @@ use std::{
 use knowledgepulse_scoring::{
     Error, Id, Invalid, Scorer, VectorCache,
     cache::CacheOptions,
+    embed::Text,
     scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
+    select::{Candidate, select},
     snapshot::{self, Pieces},
 };
 use knowledgepulse_workers::{CancelToken, WORKERS, fault};
 use napi::{
     Env, Result,
     bindgen_prelude::{
-        Buffer, BufferSlice, Either, Either4, Float32Array, JavaScriptClassExt, Object, Unknown,
-        Utf16String,
+        Buffer, BufferSlice, ClassInstance, Either, Either5, Float32Array, JavaScriptClassExt,
+        Object, Unknown, Utf16String,
     },
 };
 use napi_derive::napi;
@@ -27,7 +29,7 @@ use crate::{
     env::{EnvState, Outbox, Scorers, in_background},
     js::{
         or_throw, thrown, to_json,
-        trace::{text, trace},
+        trace::{text_of, trace},
     },
     model::{self, Choice, Mode, ModelEmbedder, Warning},
     options::{ScorerConfig, read_scorer_options},
@@ -57,6 +59,10 @@ impl SnapshotPieces {
         self.0.iter_mut().for_each(|pieces| pieces.push(&bytes));
     }
 }
+
+/// A trace that can be selected.
+#[napi(js_name = "Candidate")]
+pub struct NativeCandidate(Arc<Candidate>);
 
 #[napi(js_name = "Scorer")]
 #[derive(Clone)]
@@ -99,14 +105,15 @@ impl NativeScorer {
     /// Resolves to the score of a trace, or with `reports` to its report as JSON. `remember` is whether it is added to the
     /// memory, or the least score for that; with `again` it is compared only with what was added before its id.
     ///
-    /// Here and below, `head`, `text` and `confidence` are those of a trace, from `lib/trace.js`, and `handle` can end the
-    /// call. Wrong arguments throw; later failures reject the promise.
+    /// Here and below, `head`, `text`, `objective` and `confidence` are those of a trace, from `lib/trace.js`, and `handle`
+    /// can end the call. Wrong arguments throw; later failures reject the promise.
     #[napi(catch_unwind)]
     pub fn score<'a>(
         &self,
         env: &'a Env,
         head: Utf16String,
         text: Unknown<'a>,
+        objective: u32,
         confidence: f64,
         handle: Option<&mut Handle>,
         remember: Either<bool, f64>,
@@ -114,7 +121,7 @@ impl NativeScorer {
         reports: bool,
     ) -> Result<Unknown<'a>> {
         self.submit(env, handle, reports, |embedder| {
-            let input = read_input(env, embedder, (&head, confidence), &text)?;
+            let input = read_input(env, embedder, (&head, confidence), (&text, Some(objective)))?;
             let input = Input { before_own: again, ..input };
             Ok(match remember {
                 Either::A(true) => Work::Score(input),
@@ -130,12 +137,52 @@ impl NativeScorer {
         env: &'a Env,
         head: Utf16String,
         text: Unknown<'a>,
+        objective: u32,
         confidence: f64,
         handle: Option<&mut Handle>,
     ) -> Result<Unknown<'a>> {
         self.submit(env, handle, false, |embedder| {
-            read_input(env, embedder, (&head, confidence), &text).map(Work::Remember)
+            read_input(env, embedder, (&head, confidence), (&text, Some(objective)))
+                .map(Work::Remember)
         })
+    }
+
+    /// Resolves to a `Candidate`.
+    #[napi(catch_unwind)]
+    pub fn candidate<'a>(
+        &self,
+        env: &'a Env,
+        head: Utf16String,
+        text: Unknown<'a>,
+        objective: u32,
+        confidence: f64,
+        handle: Option<&mut Handle>,
+    ) -> Result<Unknown<'a>> {
+        self.submit(env, handle, false, |embedder| {
+            read_input(env, embedder, (&head, confidence), (&text, Some(objective)))
+                .map(Work::Candidate)
+        })
+    }
+
+    /// Resolves to the selected ones of the candidates, as JSON.
+    #[napi(catch_unwind)]
+    pub fn select<'env>(
+        &self,
+        env: &'env Env,
+        candidates: Vec<ClassInstance<NativeCandidate>>,
+        handle: Option<&Handle>,
+        count: Option<u32>,
+        threshold: Option<f64>,
+    ) -> Result<Unknown<'env>> {
+        let candidates: Vec<_> = candidates.iter().map(|candidate| candidate.0.clone()).collect();
+        let limits = (count.map_or(usize::MAX, |count| count as usize), threshold.unwrap_or(0.0));
+        let cancel = handle.map(|handle| handle.cancel.clone()).unwrap_or_default();
+        let engine = self.engine.clone();
+        let select = move || {
+            let profiles = &engine.options().profiles;
+            engine.during(|| Ok(json!(select(&candidates, profiles, limits, &cancel)?).to_string()))
+        };
+        in_background(&WORKERS, env, select)
     }
 
     /// Resolves to the most similar traces in the memory, as JSON.
@@ -144,13 +191,14 @@ impl NativeScorer {
         &self,
         env: &'a Env,
         text: Unknown<'a>,
+        objective: Option<u32>,
         handle: Option<&mut Handle>,
         k: Option<u32>,
         at_least: Option<f64>,
     ) -> Result<Unknown<'a>> {
         self.submit(env, handle, false, |embedder| {
             let k = k.and_then(|k| NonZeroUsize::new(k as usize)).unwrap_or(K);
-            let text = read_text(embedder, &text)?;
+            let text = read_text(embedder, (&text, objective))?;
             Ok(Work::Similar(Query { text, k, at_least: at_least.unwrap_or(-1.0) }))
         })
     }
@@ -177,9 +225,12 @@ impl NativeScorer {
         &self,
         env: &'a Env,
         text: Unknown<'a>,
+        objective: Option<u32>,
         handle: Option<&mut Handle>,
     ) -> Result<Unknown<'a>> {
-        self.submit(env, handle, false, |embedder| read_text(embedder, &text).map(Work::Embed))
+        self.submit(env, handle, false, |embedder| {
+            read_text(embedder, (&text, objective)).map(Work::Embed)
+        })
     }
 
     #[napi(catch_unwind)]
@@ -244,6 +295,7 @@ impl NativeScorer {
         let status = json!({
             "embedder": embedder.status(),
             "threads": self.engine.options().concurrency,
+            "novelty": embedder.novelty.name(),
             "longText": embedder.long_text.name(),
             "threshold": embedder.threshold,
             "pending": statistics.pending(),
@@ -322,12 +374,13 @@ impl NativeScorer {
                 warning.emit(env);
             }
             Ok(match outcome {
-                Outcome::Scored(report) if reports => Either4::A(to_json(&report)?),
-                Outcome::Scored(report) => Either4::B(report.score.value),
-                Outcome::Found(found) => Either4::A(to_json(&found)?),
-                Outcome::Removed(count) => Either4::B(count as f64),
-                Outcome::Embedded(vector) => Either4::C(Float32Array::new(vector.into_vec())),
-                Outcome::Remembered | Outcome::WarmedUp(_) => Either4::D(()),
+                Outcome::Candidate(candidate) => Either5::E(NativeCandidate(candidate)),
+                Outcome::Scored(report) if reports => Either5::A(to_json(&report)?),
+                Outcome::Scored(report) => Either5::B(report.score.value),
+                Outcome::Found(found) => Either5::A(to_json(&found)?),
+                Outcome::Removed(count) => Either5::B(count as f64),
+                Outcome::Embedded(vector) => Either5::C(Float32Array::new(vector.into_vec())),
+                Outcome::Remembered | Outcome::WarmedUp(_) => Either5::D(()),
             })
         };
         let reply = Box::new(move |result| deferred.settle(result, answer));
@@ -339,11 +392,14 @@ impl NativeScorer {
     }
 }
 
+/// A text, and the code units of its objective, with which it begins; `None` if it has no steps.
+type GivenText<'a> = (&'a Unknown<'a>, Option<u32>);
+
 /// Reads a text. Without an embedder, nothing reads it.
-fn read_text(embedder: &ModelEmbedder, given: &Unknown) -> Result<String> {
+fn read_text(embedder: &ModelEmbedder, (text, objective): GivenText) -> Result<Text> {
     match embedder.mode {
-        Mode::Off => Ok(String::new()),
-        Mode::Auto | Mode::Required => text(given, embedder.text_buffer()),
+        Mode::Off => Ok(Text::default()),
+        Mode::Auto | Mode::Required => text_of(text, objective, embedder.text_buffer()),
     }
 }
 
@@ -351,10 +407,10 @@ fn read_input(
     env: &Env,
     embedder: &ModelEmbedder,
     (head, confidence): (&[u16], f64),
-    given: &Unknown,
+    text: GivenText,
 ) -> Result<Input> {
     let trace = or_throw(env, trace(head, confidence))?;
-    Ok(Input { trace, text: read_text(embedder, given)?, before_own: false })
+    Ok(Input { trace, text: read_text(embedder, text)?, before_own: false })
 }
 
 /// Ends a call, or a calibration.

@@ -1,7 +1,7 @@
 import type { decide, scoreWith, similar } from "../../index.js";
 import type { DecideOptions } from "./calls.js";
 import type { ConfigureOptions } from "./process.js";
-import type { ScorerOptions } from "./scorer.js";
+import type { Scorer, ScorerOptions } from "./scorer.js";
 
 /** The weight of each dimension: 0 or more each, 1 in total (to within 1e-9). */
 export type ScoringWeights = Record<keyof ScoreDimensions, number>;
@@ -62,11 +62,13 @@ export interface ScoreReport {
 	novelty: ScoreNovelty;
 	/** The text as embedded; `null` without an embedding. */
 	text: {
-		/** The name of the built-in model, or the name of a custom model's folder. */
+		/** As in {@link ConfigureOptions.novelty}. The other fields are about what the model has seen. */
+		novelty: "text" | "run" | "words";
+		/** The name of the built-in model, or of a custom model's folder; `"words"` without a model. */
 		modelName: string;
-		/** Tokens, special ones included; of the built-in model 2 to 512 for each window. */
+		/** Tokens, special ones included; of the built-in model 2 to 512 for each window, 0 without a model. */
 		tokens: number;
-		/** 1 or more; see {@link ScorerOptions.longText}. */
+		/** 1 or more, 0 without a model; see {@link ScorerOptions.longText}. */
 		windows: number;
 		/** Whether text was left out. */
 		isCut: boolean;
@@ -82,6 +84,7 @@ export interface ScoreReport {
 		/** Until a thread was free. */
 		queue: number;
 		tokenize: number;
+		/** In the model, and for the sketch. */
 		infer: number;
 		/** Until earlier calls had settled and the store had answered. */
 		turn: number;
@@ -101,6 +104,16 @@ export interface Decision {
 	bounds: [least: number, greatest: number];
 	/** `null` without a score. */
 	novelty: ScoreNovelty | null;
+}
+
+/** A trace that {@link Scorer.select} has selected. */
+export interface SelectedTrace {
+	/** Its index among the given traces. */
+	index: number;
+	/** `null` for a trace without one. */
+	id: string | null;
+	/** The report with the novelty against the traces that were selected before it. */
+	report: ScoreReport;
 }
 
 /** A trace that {@link similar} has found. */
