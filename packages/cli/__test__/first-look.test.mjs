@@ -124,6 +124,9 @@ test("kp-score says first why there are no runs", async () => {
 	const args = ["score", path, "--assume-success", "skip"];
 	const { stderr } = await assertEnds(2, args);
 	assert.match(stderr, /no traces in 1 source \(skipped: success_unknown 1\)/);
+	const open = [2, 3].map((n) => write(`open-${n}.jsonl`, linesOf(sessionOf(n).slice(0, 1))));
+	const several = await assertEnds(2, [...args, ...open]);
+	assert.match(several.stderr, /\(skipped: 2 without an answer, success_unknown 1\)/);
 });
 
 test("kp-score score --top keeps the highest scores, in order", async () => {

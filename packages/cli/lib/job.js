@@ -24,7 +24,7 @@ function lostOf(inputs) {
 	];
 	const lost = tally(skippedIn(others).filter(([reason]) => LOST.includes(reason)));
 	const subagents = files.length > 0 ? count(files.length, "sub-agent file") : "";
-	const answered = lost.replace(/no_steps ([\d,]+)/, "$1 without an answer");
+	const answered = lost.replace(/no_steps (\d+(?:,\d{3})*)/, "$1 without an answer");
 	return [subagents, answered].filter(Boolean).join(", ");
 }
 
@@ -73,14 +73,16 @@ class Remarks {
 		this.#domains.set(domain, (this.#domains.get(domain) ?? 0) + 1);
 	}
 
+	/** How many runs were assumed to have succeeded or failed; empty if none. */
+	get assumedText() {
+		if (this.#assumed === 0) return "";
+		const assumed = this.#options.assumeSuccess === "false" ? "failure" : "success";
+		return `${assumed} assumed for ${this.#assumed} of ${count(this.traces, "run")}, whose logs do not say it (--assume-success)`;
+	}
+
 	/** Notes the number of runs whose success was assumed. */
 	noteAssumed(mark = "") {
-		const { assumeSuccess, quiet } = this.#options;
-		if (this.#assumed === 0 || quiet) return;
-		const assumed = assumeSuccess === "false" ? "failure" : "success";
-		say(
-			`${mark}${assumed} assumed for ${this.#assumed} of ${count(this.traces, "run")}, whose logs do not say it (--assume-success)`,
-		);
+		if (this.assumedText && !this.#options.quiet) say(`${mark}${this.assumedText}`);
 	}
 
 	/** Warns of runs with their own domain, which `--domain` does not change. */

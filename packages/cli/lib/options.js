@@ -23,6 +23,18 @@ const share = number(0, 1);
 const positive = number(1, 1_000_000, true);
 const whole = number(0, Number.MAX_SAFE_INTEGER, true);
 
+const DAY_MS = 86_400_000;
+
+/** A parser for a day or a time, as milliseconds: of a day its beginning, or for `isEnd` its end, in UTC. */
+const time =
+	(isEnd = false) =>
+	(text) => {
+		const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
+		const value = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+		if (!Number.isNaN(value)) return isDay && isEnd ? value + DAY_MS : value;
+		throw new InvalidArgumentError("Expected a day such as 2026-01-31, or an ISO 8601 time.");
+	};
+
 const all = (value, values = []) => [...values, value];
 
 /**
@@ -33,6 +45,12 @@ const OPTIONS = {
 	"--threshold <score>": ["the lowest accepted score", share],
 	"--min-share <share>": ["exit code 3 if a smaller share of the runs is accepted", share],
 	"--top <n>": ["only the runs with the highest scores, the highest first", positive],
+	"--facts":
+		"show the project, date, active time, tokens, failed and refused calls of each run in the table, in place of the dimensions",
+	"--since <date>": ["only runs that began on this day (UTC) or later", time()],
+	"--until <date>": ["only runs that began on this day (UTC) or earlier", time(true)],
+	"--project <name>": "only runs in folders of this name",
+	"--by <fact>": ["one line for all runs of a project, in place of each run", ["project"]],
 	"--decide":
 		"only decide: score a run only where that is needed, and compare with accepted runs only",
 	"--again":
@@ -101,7 +119,8 @@ const OPTIONS = {
 
 /** Options that exclude one another. */
 const CONFLICTS = {
-	decide: ["again", "group", "top"],
+	by: ["facts", "html", "top"],
+	decide: ["again", "by", "facts", "group", "html", "project", "since", "top", "until"],
 	dryRun: ["output"],
 	table: ["json"],
 	targetShare: ["targetPrecision", "threshold"],
@@ -122,6 +141,7 @@ function optionsOf({ options }) {
 const CALIBRATING = `targetShare targetPrecision threshold labels fit html rows first level
 	replicates seed`.split(/\s+/);
 const GATING = ["threshold", "minShare", "top", "decide", "again"];
+const SELECTING = ["since", "until", "project"];
 const READING = ["from", "assumeSuccess", "domain", "errors"];
 const SCORING = "embedder precision model pooling longText memory profiles store".split(" ");
 const WRITING = ["output", "json", "table", "quiet", "progress"];
@@ -143,7 +163,17 @@ const SCORING_EXAMPLES = [
 const COMMANDS = {
 	score: {
 		help: "Scores the runs in logs, in the order of the times of their sources.",
-		options: [...GATING, ...READING, ...SCORING, "group", ...WRITING],
+		options: [
+			...GATING,
+			"html",
+			"facts",
+			...SELECTING,
+			"by",
+			...READING,
+			...SCORING,
+			"group",
+			...WRITING,
+		],
 		examples: [
 			"runs.jsonl",
 			"runs.jsonl --json | jq .score",
@@ -151,6 +181,9 @@ const COMMANDS = {
 			"runs.jsonl --quiet --no-progress --output rows.jsonl",
 			"runs.jsonl --threshold 0.45 --min-share 0.8",
 			"runs.jsonl --top 10",
+			"sessions --html runs.html",
+			"sessions --facts --since 2026-01-01 --until 2026-01-31",
+			"sessions --by project --project shop",
 			"runs.jsonl --threshold 0.75 --decide",
 			...READING_EXAMPLES,
 			...SCORING_EXAMPLES,
