@@ -97,7 +97,7 @@ const write = (file, golden) =>
 	writeFileSync(join(written, "golden", file), `${JSON.stringify(golden, null, "\t")}\n`);
 
 if (process.env.KP_UPDATE)
-	for (const name of readdirSync(written).filter((name) => !/golden|\.md$/.test(name))) {
+	for (const name of readdirSync(written).filter((name) => !/golden|\./.test(name))) {
 		const files = filesOf(name);
 		const found = await goldenOf(
 			written,
@@ -179,6 +179,19 @@ for (const { root, paths, golden } of logs.filter(({ name }) => name === "atif")
 		assert.deepEqual(found, JSON.parse(readFileSync(file, "utf8")));
 	});
 }
+
+test("importTraces returns the facts of written logs", async () => {
+	const facts = JSON.parse(readFileSync(join(written, "facts.json"), "utf8"));
+	const none = { calls: 0, failed: 0, refused: 0, unanswered: 0, retries: 0, userMessages: 0 };
+	const own = logs.filter(({ root }) => root === written).flatMap(({ golden }) => golden);
+	for (const { file } of own) {
+		const items = await all(importTraces(join(written, file), options));
+		const found = items.flatMap(({ provenance }) => provenance?.facts ?? []);
+		// Traces of the protocol have none.
+		const expected = (facts[file] ?? []).map((facts) => ({ ...none, ...facts }));
+		assert.deepEqual(found, expected, file);
+	}
+});
 
 const [, , , later] = logRoots;
 test("importTraces takes objectives for recorded logs as the specification says", {

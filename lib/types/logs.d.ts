@@ -142,6 +142,52 @@ export interface Provenance {
 	domainFrom: "option" | "format" | "default" | "own";
 	/** The number of skipped parts of the run, by reason. */
 	skipped: Record<string, number>;
+	/** What the log says of the run beside the trace; absent of the traces of a log of `"reasoning-trace"`. */
+	facts?: RunFacts;
+}
+
+/**
+ * Facts of a run, as its log has them: never estimated, and never part of a score. A member is absent if the log has
+ * nothing for it; `docs/importers.md` says which formats have what. They do not tell whether the run succeeded.
+ */
+export interface RunFacts {
+	/** The number of tool calls. Those of sub-agents, which have logs of their own, are not among them. */
+	calls: number;
+	/** The number of calls that failed, without those that the user refused. */
+	failed: number;
+	/** The number of calls that the user refused. */
+	refused: number;
+	/** The number of calls without a result, which is all of them in logs that have no results. */
+	unanswered: number;
+	/** The number of calls with the name and the input of an earlier failed one. Each failure counts once. */
+	retries: number;
+	/** How often the user interrupted the agent; absent if the log says nothing of it. */
+	interruptions?: number;
+	/** The number of messages of the user, without commands such as `/clear`. */
+	userMessages: number;
+	/**
+	 * Tokens of the models that the agent called: `input` without what was read from or written to the cache, `output`
+	 * with reasoning. `cacheRead` and `cacheWrite` are absent if the log does not count them.
+	 */
+	tokens?: { input: number; output: number; cacheRead?: number; cacheWrite?: number };
+	/** The names of the models, in the order of their first use. */
+	models?: string[];
+	/** The time from the first to the last record in milliseconds; absent without two different times. */
+	wallMs?: number;
+	/**
+	 * The time in which the agent was active, in milliseconds: the sum of the pauses before all records but messages of
+	 * the user, each at most ten minutes. Of Inspect, its own working time.
+	 */
+	activeMs?: number;
+	/** The first working directory. */
+	cwd?: string;
+	/** The first branch of the repository. */
+	branch?: string;
+	/**
+	 * The number of sub-agents that the run launched, and the number of their calls if the log says so of each; absent
+	 * if there were none.
+	 */
+	subagents?: { launched: number; calls?: number };
 }
 
 /** One step of an imported trace. */

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     error::{Code, Failure},
     events::Event,
+    facts::RunFacts,
     format::Format,
     imported::Imported,
     json::{self, Build, Document, MAX_TEXT, Object, Unbuilt, json_of},
@@ -60,6 +61,7 @@ pub fn trace_of(
         let found = format!("expected calls of a known shape, found parts of the types {types}");
         return Err((Code::UnknownRecords, found));
     }
+    let facts = RunFacts::of(&events, format.name, run);
     let objective = take_objective(run, &mut events, options);
     let summary = summary(&events);
     let steps = Steps::of(events);
@@ -128,7 +130,7 @@ pub fn trace_of(
     ]));
     let trace = trace.map_err(too_large)?;
     // A line of JavaScript has both.
-    if trace.is_longer(MAX_TEXT.saturating_sub(json_of(&run.key).len())) {
+    if trace.is_longer(MAX_TEXT.saturating_sub(json_of((&run.key, &facts)).len())) {
         return Err((Code::TooLarge, TOO_LONG.into()));
     }
     let provenance = Provenance {
@@ -142,6 +144,7 @@ pub fn trace_of(
         created_at_from,
         domain_from,
         skipped: mem::take(&mut run.skipped),
+        facts: Some(facts),
     };
     Ok(Some(Imported { trace, provenance }))
 }

@@ -17,6 +17,7 @@ mod assemble;
 mod call;
 mod error;
 mod events;
+mod facts;
 mod failure;
 mod format;
 mod formats;
@@ -43,6 +44,7 @@ mod unread;
 
 pub use archive::Archive;
 pub use error::{Code, Error};
+pub use facts::{RunFacts, Subagents, Tokens};
 pub use formats::format_names;
 pub use imported::Imported;
 pub use importer::Importer;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::skipped::Skipped;
+use crate::{facts::RunFacts, skipped::Skipped};
 
 /// The version of the rules, increased when the output for any log changes.
 pub const IMPORTER: u32 = 1;
@@ -29,6 +29,9 @@ pub struct Provenance {
     pub domain_from: Origin,
     /// The parts of the run that are not imported.
     pub skipped: Skipped,
+    /// What the log says beside the trace; `None` of a trace of the protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub facts: Option<RunFacts>,
 }
 
 /// A place in an input.

@@ -94,7 +94,9 @@ impl<S: Session> FormatReader for Sessions<S> {
                 if run.created_at.is_none() {
                     run.created_at = S::time(record).and_then(time::utc);
                 }
+                let begin = run.events.len();
                 session.read(record, run);
+                run.end_record(S::time(record), begin);
             });
         }
     }

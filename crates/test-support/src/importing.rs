@@ -194,6 +194,11 @@ fn check_trace(imported: &Imported, lines: u64) {
     }
     assert!(text_of(&outcome["result_summary"]).chars().count() <= 2000);
 
+    let facts = provenance.facts.as_ref().expect("facts");
+    let calls = steps.iter().filter(|step| step.get("tool").is_some()).count();
+    assert_eq!(facts.calls, calls as u64);
+    assert!(facts.unanswered <= facts.calls && facts.retries <= facts.failed);
+
     let mut has_result = false;
     for (index, step) in steps.iter().enumerate() {
         assert_eq!(step["step_id"], index);

@@ -44,7 +44,11 @@ fn read_user(message: Value, run: &mut Conversation) {
         match kind {
             "text" => texts.extend(text_of_part(part)),
             "tool_result" => {
-                let id = part.first_name(&["toolUseID", "tool_use_id"]).map(Into::into);
+                let id = part.first_name(&["toolUseID", "tool_use_id"]);
+                if part.object("run").text("status") == Some("rejected-by-user") {
+                    run.deny(id.unwrap_or_default());
+                }
+                let id = id.map(Into::into);
                 let result = result(part.object("run"), run);
                 run.events.extend(result.map(|result| Event::Result(ToolResult { id, ..result })));
             }

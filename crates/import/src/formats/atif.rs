@@ -7,6 +7,7 @@
 use crate::{
     call::ToolResult,
     events::Event,
+    facts::Tokens,
     failure::flag,
     format::{Format, Sink},
     json::{Members, Value},
@@ -39,6 +40,11 @@ fn read(value: Value, out: &mut Sink) {
     let mut run = Run { key, ..Run::at(out.line) };
     run.skipped.add_many("subagent", value.elements("subagent_trajectories").count() as u64);
     value.elements("steps").for_each(|step| read_step(step, &mut run));
+    let total = Tokens::of(
+        value.object("final_metrics"),
+        ["total_prompt_tokens", "total_completion_tokens", "total_cached_tokens", ""],
+    );
+    run.facts.tokens = total.map(Tokens::without_cache).or(run.facts.tokens);
     // The trajectory that continues this one is a run of its own.
     if value.text("continued_trajectory_ref").is_some() {
         run.skipped.add("continuation");
@@ -61,6 +67,16 @@ fn read_step(step: Value, run: &mut Run) {
         }
         return;
     }
+    let begin = run.events.len();
+    read_source(step, source, content, run);
+    const USAGE: [&str; 4] = ["prompt_tokens", "completion_tokens", "cached_tokens", ""];
+    let tokens = Tokens::of(step.object("metrics"), USAGE);
+    run.facts.add(tokens.map(Tokens::without_cache));
+    run.facts.model(step.name("model_name"));
+    run.end_record(step.member("timestamp"), begin);
+}
+
+fn read_source(step: Value, source: &str, content: Option<Value>, run: &mut Run) {
     match source {
         "user" => run.read_user(content),
         "agent" => {

@@ -13,6 +13,7 @@ use regex::Regex;
 use crate::{
     call::{ToolResult, Turn},
     events::Event,
+    facts::Tokens,
     format::{Format, FormatReader, Sink, open},
     ids::Ids,
     json::{self, Members, Value},
@@ -39,6 +40,10 @@ fn fits(object: Value) -> bool {
     };
     object.list("loglines").is_some() || object.text("type").is_some_and(is_record)
 }
+
+/// The names of the counts of tokens.
+const USAGE: [&str; 4] =
+    ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
 
 #[derive(Default)]
 pub struct Records {
@@ -118,6 +123,13 @@ impl sessions::Session for Session {
 
 impl Session {
     fn read(&mut self, record: Value, kind: &str, is_repeated: bool, run: &mut Run) {
+        let begin = run.events.len();
+        self.read_record(record, kind, is_repeated, run);
+        run.facts.place(record.name("cwd"), record.name("gitBranch"));
+        run.end_record(record.member("timestamp"), begin);
+    }
+
+    fn read_record(&mut self, record: Value, kind: &str, is_repeated: bool, run: &mut Run) {
         if run.created_at.is_none() {
             run.created_at = record.member("timestamp").and_then(time::utc);
         }
@@ -159,14 +171,18 @@ impl Session {
             }
         } else if kind == "assistant" {
             let id = message.name("id").or_else(|| record.name("uuid"));
-            self.read_answer(content, id, run);
+            let turn = self.turns.get_or_insert(id, || run.next_turn());
+            run.facts.set(turn, Tokens::of(message.object("usage"), USAGE));
+            run.facts.model(model);
+            self.read_answer(content, turn, run);
         } else {
+            let result = record.first(&["toolUseResult", "tool_use_result"]);
+            run.facts.calls_of_subagent(result.member("totalToolUseCount"));
             self.read_user(content, run);
         }
     }
 
-    fn read_answer(&mut self, content: Value, id: Option<&str>, run: &mut Run) {
-        let turn = self.turns.get_or_insert(id, || run.next_turn());
+    fn read_answer(&mut self, content: Value, turn: Turn, run: &mut Run) {
         for (kind, part) in parts(Some(content)) {
             match kind {
                 "text" | "thinking" => {
@@ -293,6 +309,7 @@ fn read_human(text: &str, is_first: bool, run: &mut Run) -> Option<String> {
         && is_first
         && let Some(task) = read_agents(text)
     {
+        run.facts.collected.of_agents += 1;
         return Some(task);
     }
     if is_of_agent || tag.starts_with("task-notification>") {
@@ -302,8 +319,10 @@ fn read_human(text: &str, is_first: bool, run: &mut Run) -> Option<String> {
         run.events.push(Event::Result(ToolResult { text, failed: false, id, name: None }));
         return None;
     }
-    if let Some((_, reason)) = NOT_HUMAN.iter().find(|(begin, _)| beginning.starts_with(begin)) {
+    if let Some((begin, reason)) = NOT_HUMAN.iter().find(|(begin, _)| beginning.starts_with(begin))
+    {
         run.skipped.add(*reason);
+        run.facts.collected.is_person |= *reason == "command" || *begin == "<bash-input>";
         if *reason == "command" && !matches!(run.fallback, Some((_, Origin::Command))) {
             run.fallback = command(text).map(|command| (command, Origin::Command));
         }

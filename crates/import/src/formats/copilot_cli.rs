@@ -5,13 +5,14 @@
 //! - sessions in the tests of agent-sessions | 1.0.11; 651e854f | 2026-11-22 | captured
 //! - exit codes of the shell | 1.0.64 to 1.0.68 | 2026-11-26 | written
 
-use std::sync::LazyLock;
+use std::{mem, sync::LazyLock};
 
 use regex::Regex;
 
 use crate::{
     call::ToolResult,
     events::Event,
+    facts::Tokens,
     failure::{flag, has_failed},
     format::{Format, open},
     ids::Ids,
@@ -48,6 +49,8 @@ pub struct Session {
     turns: Ids,
     calls: Ids,
     user_calls: Ids,
+    /// Whether the session was shut down.
+    has_ended: bool,
     /// The last reasoning, which comes as an event of its own and with its message.
     reasoning: String,
 }
@@ -96,6 +99,10 @@ impl sessions::Session for Session {
                 if let ("session.task_complete", Some(success)) = (kind, data.flag("success")) {
                     run.has_failed = !success;
                 }
+                let context = data.object("context");
+                run.facts.place(context.name("cwd"), context.name("branch"));
+                run.facts.subagents.launched += u64::from(kind == "subagent.started");
+                self.read_usage(kind, data, run);
                 run.skipped.add(format!("record:{kind}"));
             }
         }
@@ -116,7 +123,24 @@ impl Session {
         run.events.push(Event::reasoned(text));
     }
 
+    /// Reads the usage of the session. That of a resumed one stays unknown: it may begin anew, or not.
+    fn read_usage(&mut self, kind: &str, data: Value, run: &mut Run) {
+        const USAGE: [&str; 4] =
+            ["inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"];
+        if kind != "session.shutdown" {
+            return;
+        }
+        run.facts.tokens = None;
+        let models = data.object("modelMetrics").filter(|_| !mem::replace(&mut self.has_ended, true));
+        for (_, metrics) in models.into_iter().flat_map(Value::members) {
+            let tokens = Tokens::of(metrics.object("usage"), USAGE);
+            run.facts.add(tokens.map(Tokens::without_cache));
+        }
+    }
+
     fn read_answer(&mut self, data: Value, run: &mut Run) {
+        run.facts.tokens = None;
+        run.facts.model(data.name("model"));
         self.reason(data.text("reasoningText"), run);
         let request = data.name("apiCallId");
         let turn = self.turns.get_or_insert(request, || run.next_turn());

@@ -10,6 +10,7 @@ use std::{collections::HashSet, mem};
 use crate::{
     call::{Call, ToolResult},
     events::{Event, Events},
+    facts::Tokens,
     failure::flag,
     format::{Format, Sink, open},
     ids::{Ids, hash},
@@ -19,6 +20,7 @@ use crate::{
     sessions::{self, Sessions},
     skipped::Skipped,
     text::{Output, is_text_type, text_of, text_of_part},
+    time,
 };
 
 pub const FORMAT: Format =
@@ -69,9 +71,12 @@ impl sessions::Session for Session {
             return;
         }
         if is_header {
+            run.facts.at(record.member("startTime"), false);
+            run.facts.time(record.member("lastUpdated").and_then(time::instant));
             run.read_each(record.member("messages"), |run, message| self.add(message, run));
         } else if let Some(set) = record.get("$set") {
             run.skipped.add("record:$set");
+            run.facts.time(set.member("lastUpdated").and_then(time::instant));
             run.read_each(set.member("messages"), |run, message| self.add(message, run));
         } else if record.has("$rewindTo") {
             run.skipped.add("record:$rewindTo");
@@ -110,6 +115,7 @@ impl Session {
     fn add(&mut self, message: Value, run: &mut Conversation) {
         let skipped = mem::take(&mut run.skipped);
         read(message, run);
+        run.end_record(message.member("timestamp"), 0);
         let read = Message {
             events: mem::take(&mut run.events),
             skipped: mem::replace(&mut run.skipped, skipped),
@@ -118,6 +124,11 @@ impl Session {
         self.size += read.size();
         let next = self.messages.len() as u32;
         let place = self.places.get_or_insert(message.name("id"), || next);
+        let usage = message.object("tokens");
+        let tokens = Tokens::of(usage, ["input", "output", "cached", ""]);
+        let tokens = tokens.map(|tokens| tokens.without_cache().with_reasoning(usage.get("thoughts")));
+        run.facts.set(place, tokens);
+        run.facts.model(message.name("model"));
         let Some(earlier) = self.messages.get_mut(place as usize) else {
             return self.messages.push(read);
         };

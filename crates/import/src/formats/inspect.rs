@@ -4,9 +4,10 @@
 //!
 //! - a log in the tests of Inspect | 0.3.95; 499e6152 | 2026-11-22 | captured
 
-use std::{cell::Cell, collections::HashMap};
+use std::{cell::Cell, collections::HashMap, time::Duration};
 
 use crate::{
+    facts::Tokens,
     format::{Format, Sink},
     json::{
         self, Array, Build, Builder, Document, Kind, MAX_TEXT, Members, Object, Unbuilt, Value,
@@ -40,6 +41,10 @@ fn read(value: Value, out: &mut Sink) {
     }
 }
 
+/// The names of the counts of tokens.
+const USAGE: [&str; 4] =
+    ["input_tokens", "output_tokens", "input_tokens_cache_read", "input_tokens_cache_write"];
+
 /// Returns the run of a sample. `content` has its messages and its input.
 fn run(sample: Value, content: Value, evaluation: Option<Value>, line: u64) -> Run {
     let input = content.member("input").and_then(messages::human);
@@ -53,9 +58,22 @@ fn run(sample: Value, content: Value, evaluation: Option<Value>, line: u64) -> R
         ..Run::at(line)
     };
     run.read_messages(content.elements("messages"));
+    for (model, usage) in sample.object("model_usage").into_iter().flat_map(Value::members) {
+        run.facts.model(Some(model));
+        let tokens = Tokens::of(Some(usage), USAGE);
+        run.facts.add(tokens.map(|tokens| tokens.by_total(usage.get("total_tokens"))));
+    }
+    run.facts.wall_ms = milliseconds(sample.get("total_time"));
+    run.facts.active_ms = milliseconds(sample.get("working_time"));
     let output = sample.get("output");
     run.logprobs.add(output.and_then(|output| output.pointer("/choices/0/logprobs/content")));
     run
+}
+
+/// Returns a duration in seconds in milliseconds.
+fn milliseconds(seconds: Option<Value>) -> Option<u64> {
+    let seconds = Duration::try_from_secs_f64(seconds?.as_f64()?).ok()?;
+    seconds.as_millis().try_into().ok()
 }
 
 /// Returns the messages and the input of a sample with attachments in place of references to them; `None`

@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 
 use crate::{
+    facts::Tokens,
     format::{Format, FormatReader, Sink, open},
     json::{Document, Members, Value},
     messages::{self, Conversation, Messages, Side},
@@ -125,6 +126,8 @@ fn called_tools(observations: &[Value]) -> HashSet<String> {
 
 fn span(observation: Value, called: &HashSet<String>) -> Span {
     let name = observation.text("name").unwrap_or_default();
+    let usage = observation.first(&["usageDetails", "usage_details"]).map(Value::decoded);
+    let tokens = Tokens::of(usage, ["input", "output", "input_cache_read", "input_cache_creation"]);
     let mut span = Span {
         id: observation.name("id").map(Into::into),
         parent: observation
@@ -132,6 +135,9 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
             .map(Into::into),
         name: name.into(),
         start: observation.first(&START).and_then(time::instant),
+        end: observation.first(&["endTime", "end_time"]).and_then(time::instant),
+        model: observation.name("model").map(Into::into),
+        tokens: tokens.map(|tokens| tokens.by_total(usage.get("total"))),
         has_failed: observation.text("level") == Some("ERROR"),
         message: observation.first_name(&["statusMessage", "status_message"]).map(Into::into),
         ..Span::default()

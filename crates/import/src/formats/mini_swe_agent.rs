@@ -12,6 +12,7 @@ use super::{messages, swe_agent};
 use crate::{
     call::{Call, CallInput},
     events::Event,
+    facts::Tokens,
     failure::flag,
     format::{Format, Sink},
     json::{self, Members, Value},
@@ -48,16 +49,33 @@ fn read(value: Value, out: &mut Sink) {
     let messages = messages(value);
     if messages.clone().any(has_tools) {
         for message in messages.filter(|message| message.text("role") != Some("exit")) {
+            let begin = run.events.len();
             match message.list("output") {
                 Some(items) if message.text("object") == Some("response") => run.read_answer(items),
                 _ => run.read_message(message),
             }
+            collect(message, begin, &mut run);
         }
     } else {
         let mut has_task = false;
-        messages.for_each(|message| read_text(message, &mut run, &mut has_task));
+        for message in messages {
+            let begin = run.events.len();
+            read_text(message, &mut run, &mut has_task);
+            collect(message, begin, &mut run);
+        }
     }
     out.run(run);
+}
+
+/// Collects the facts of a message that has added the events from a place on.
+fn collect(message: Value, begin: usize, run: &mut Run) {
+    let extra = message.object("extra");
+    let response = extra.object("response");
+    let cached = "prompt_tokens_details/cached_tokens";
+    let paths = ["prompt_tokens", "completion_tokens", cached, ""];
+    run.facts.add(Tokens::of(response.object("usage"), paths).map(Tokens::without_cache));
+    run.facts.model(response.name("model"));
+    run.end_record(extra.member("timestamp"), begin);
 }
 
 fn has_tools(message: Value) -> bool {

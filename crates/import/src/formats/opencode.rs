@@ -9,6 +9,7 @@
 use crate::{
     call::{Call, CallInput},
     events::Event,
+    facts::Tokens,
     failure::has_failed,
     format::{Format, Sink, open},
     json::{Array, Members, Value},
@@ -90,7 +91,21 @@ impl sessions::Session for Session {
 
 fn read_message(run: &mut Conversation, message: Value) {
     let info = message.get("info");
-    let parts = message.member("parts");
+    let time = info.object("time");
+    let begin = run.events.len();
+    read_parts(run, info, message.member("parts"));
+    run.end_record(time.member("created"), begin);
+    run.facts.at(time.member("completed"), false);
+    run.facts.place(info.object("path").name("cwd"), None);
+    run.facts.model(info.name("modelID"));
+    let usage = info.object("tokens");
+    let tokens = Tokens::of(usage, ["input", "output", "cache/read", "cache/write"]);
+    run.facts.add(tokens.map(|tokens| tokens.with_reasoning(usage.get("reasoning"))));
+    let is_aborted = info.object("error").text("name") == Some("MessageAbortedError");
+    run.facts.interruptions += u64::from(is_aborted);
+}
+
+fn read_parts(run: &mut Conversation, info: Option<Value>, parts: Option<Value>) {
     match info.text("role") {
         Some("user") => {
             let mut texts = Vec::new();

@@ -5,6 +5,7 @@
 //! - sessions of Pi | | 2026-11-22 | written
 
 use crate::{
+    facts::Tokens,
     format::{Format, open},
     json::{Members, Value},
     run::Run,
@@ -31,6 +32,15 @@ impl sessions::Session for Session {
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
+        const USAGE: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
+        let message = record.object("message");
+        run.facts.add(Tokens::of(message.object("usage"), USAGE));
+        match record.text("type") {
+            Some("session") => run.facts.place(record.name("cwd"), None),
+            Some("model_change") => run.facts.model(record.name("modelId")),
+            _ => run.facts.model(message.name("model")),
+        }
+        run.facts.interruptions += u64::from(message.text("stopReason") == Some("aborted"));
         read(record, &["user", "assistant", "toolResult"], run);
     }
 }

@@ -53,6 +53,7 @@ fn read(value: Value, out: &mut Sink) {
         created_at_from: if has_time { Origin::Source } else { Origin::None },
         domain_from: Origin::Own,
         skipped: Skipped::default(),
+        facts: None,
     };
     out.done(Ok(Imported { trace, provenance }));
 }

@@ -11,6 +11,7 @@ use regex::Regex;
 use crate::{
     call::{Call, CallInput},
     events::Event,
+    facts::Tokens,
     format::{Format, Sink},
     json::{self, Members, Value},
     pattern::regex,
@@ -35,6 +36,10 @@ fn fits(value: Value) -> bool {
 fn read(value: Value, out: &mut Sink) {
     let mut run = Run::at(out.line);
     run.has_failed = has_failed(value, "submitted");
+    let usage = value.object("info").object("model_stats");
+    run.facts.tokens = Tokens::of(usage, ["tokens_sent", "tokens_received", "", ""]);
+    let config = value.member("replay_config").map(Value::decoded);
+    run.facts.model(config.object("agent").object("model").name("name"));
     let entries = value.elements("history");
     let demonstrations = entries.clone().filter(|entry| is_demonstration(*entry)).count();
     run.skipped.add_many("demonstration", demonstrations as u64);

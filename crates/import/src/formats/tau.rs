@@ -39,8 +39,11 @@ fn read(value: Value, out: &mut Sink) {
     if simulations.is_none() && is_simulation(value) {
         out.run(simulated(value, out.line));
     }
+    let model = value.object("info").object("agent_info").name("llm");
     for simulation in out.report.skipped.objects(simulations) {
-        out.run(simulated(simulation, out.line));
+        let mut run = simulated(simulation, out.line);
+        run.facts.model(model);
+        out.run(run);
     }
 }
 
@@ -51,6 +54,9 @@ fn simulated<'d>(simulation: Value<'d>, line: u64) -> Run {
         created_at: simulation.first(&["start_time", "timestamp"]).and_then(time::utc),
         ..Run::at(line)
     };
+    for name in ["start_time", "end_time"] {
+        run.facts.time(simulation.member(name).and_then(time::instant));
+    }
     let messages = simulation.elements("messages");
     let inside = |message: Value<'d>| message.list("tool_messages").unwrap_or(message.alone());
     messages.flat_map(inside).for_each(|message| read_message(message, &mut run));

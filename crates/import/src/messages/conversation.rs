@@ -18,6 +18,7 @@ use super::{
 use crate::{
     call::{Call, ToolResult, Turn, hash_of},
     events::{Event, Events},
+    facts::RunFacts,
     failure::{flag, is_denial},
     json::{self, Array, Members, Value},
     skipped::Skipped,
@@ -29,6 +30,7 @@ use crate::{
 pub struct Conversation {
     pub events: Events,
     pub skipped: Skipped,
+    pub facts: RunFacts,
     /// The next turn.
     pub next: Turn,
     /// The turn that continues with the next item of the assistant.
@@ -51,7 +53,7 @@ pub struct Conversation {
 impl Conversation {
     /// Returns the approximate size in bytes.
     pub fn size(&self) -> usize {
-        self.events.size() + self.results.size() + self.size
+        self.events.size() + self.results.size() + self.facts.size() + self.size
     }
 
     pub fn read_each<'d>(
@@ -434,10 +436,14 @@ impl Conversation {
     }
 
     /// Remembers that a call was refused. Returns whether this is new.
-    fn deny(&mut self, call: &str) -> bool {
+    pub fn deny(&mut self, call: &str) -> bool {
         let is_new = self.denied.insert(call.into());
         self.size += if is_new { call.len() } else { 0 };
         is_new
+    }
+
+    pub fn is_denied(&self, call: &str) -> bool {
+        self.denied.contains(call)
     }
 
     /// Remembers a part. Returns whether it is new.

@@ -44,10 +44,16 @@ pub fn run(spans: &[&Span], key: Option<String>) -> Run {
         models.extend(kept.iter().copied().enumerate().find(|(_, span)| is_agent(span)));
     }
 
+    for span in spans.iter().filter(|span| span.end.is_some()) {
+        run.facts.time(span.start);
+        run.facts.time(span.end);
+    }
     let mut history = History::default();
     let mut places = Vec::new();
     for (place, span) in models {
         history.read(&span.sides, &mut run);
+        run.facts.add(span.tokens);
+        run.facts.model(span.model.as_deref());
         places.resize(history.events.len(), place);
         run.skipped.add_many("unreadable", span.unreadable);
     }

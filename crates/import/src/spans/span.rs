@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::{
     call::{Call, CallInput},
+    facts::Tokens,
     failure::flag,
     format::Sink,
     ids::Ids,
@@ -22,6 +23,7 @@ pub struct Span {
     pub parent: Option<String>,
     pub name: String,
     pub start: Option<Timestamp>,
+    pub end: Option<Timestamp>,
     pub has_failed: bool,
     pub message: Option<String>,
     /// What the members below are set from when the whole trace is known.
@@ -33,6 +35,9 @@ pub struct Span {
     pub sides: [Option<Document<'static>>; 2],
     /// The objective of a run of which it is the root.
     pub objective: Option<String>,
+    /// The tokens and the model of a model call.
+    pub tokens: Option<Tokens>,
+    pub model: Option<String>,
     /// Whether the output is text alone, which says less than messages.
     pub is_plain: bool,
     /// How many of the two sides cannot be read.

@@ -14,6 +14,7 @@ use regex::Regex;
 
 use crate::{
     events::Event,
+    facts::Tokens,
     failure::has_failed,
     format::{Format, Sink, open},
     json::{Document, Members, Value, trimmed},
@@ -97,6 +98,7 @@ impl sessions::Session for Session {
         self.is_after_meta = meta.is_some();
         let is_first = meta.is_some() && self.ids.is_empty();
         if let Some(meta) = meta {
+            run.facts.place(meta.name("cwd"), meta.object("git").name("branch"));
             self.ids.extend(ids(meta).map(str::to_owned));
             if is_first {
                 self.is_bare = is_header(record);
@@ -115,7 +117,12 @@ impl sessions::Session for Session {
             ("response_item", None) => run.skipped.add("malformed"),
             _ if exec::fits(record) => self.exec.read(record, kind, run),
             _ if self.is_bare && is_message(record) => read_item(record, run),
-            (kind, _) => run.skipped.add(format!("record:{kind}")),
+            (kind, payload) => {
+                if let ("event_msg" | "turn_context", Some(payload)) = (kind, payload) {
+                    collect(kind, payload, run);
+                }
+                run.skipped.add(format!("record:{kind}"));
+            }
         }
     }
 
@@ -124,6 +131,24 @@ impl sessions::Session for Session {
             return out.skip("subagent");
         }
         out.run(run);
+    }
+}
+
+/// Collects the facts in the payload of a record that is no step.
+fn collect(kind: &str, payload: Value, run: &mut Run) {
+    const USAGE: [&str; 4] = ["input_tokens", "output_tokens", "cached_input_tokens", ""];
+    match payload.text("type") {
+        _ if kind == "turn_context" => run.facts.model(payload.name("model")),
+        Some("token_count") => {
+            let total = payload.object("info").object("total_token_usage");
+            let total = Tokens::of(total, USAGE).map(Tokens::without_cache);
+            run.facts.tokens = total.or(run.facts.tokens);
+        }
+        Some("turn_aborted") if payload.text("reason") == Some("interrupted") => {
+            run.facts.interruptions += 1;
+        }
+        Some("user_message") => run.facts.collected.is_person = true,
+        _ => {}
     }
 }
 

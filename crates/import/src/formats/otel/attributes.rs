@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, mem};
 
 use crate::{
+    facts::Tokens,
     json::{Document, Made, Members, Value},
     messages::{self, CONTENTS, Messages, Side, Sides, messages_of, with_role},
     spans::{Span, SpanKind, is_empty},
@@ -32,6 +33,12 @@ const TOOL_OUTPUT: [&str; 8] = [
 ];
 const OBJECTIVE: [&str; 4] =
     ["gen_ai.input.messages", "input.value", "ai.prompt", "traceloop.entity.input"];
+
+const MODEL: [&str; 2] = ["gen_ai.response.model", "gen_ai.request.model"];
+const USAGE: [&str; 4] = [
+    "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens",
+    "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens",
+];
 
 /// A place for the messages of a model call.
 enum Place {
@@ -83,7 +90,7 @@ pub(super) fn is_kept(name: &str) -> bool {
         Place::Answer => name == REASONING || name == TOOL_CALLS || ANSWER.contains(&name),
     };
     PLACES.into_iter().flatten().any(is_place)
-        || [&KINDS[..], &TOOL_NAME, &TOOL_ID, &TOOL_INPUT, &TOOL_OUTPUT, &OBJECTIVE]
+        || [&KINDS[..], &TOOL_NAME, &TOOL_ID, &TOOL_INPUT, &TOOL_OUTPUT, &OBJECTIVE, &MODEL, &USAGE]
             .iter()
             .any(|names| names.contains(&name))
 }
@@ -168,6 +175,8 @@ pub(super) fn interpret(span: &mut Span) {
     if attributes.member("error.type").is_some() || is("gen_ai.tool.status", "error") {
         span.has_failed = true;
     }
+    span.model = attributes.first_name(&MODEL).map(Into::into);
+    span.tokens = Tokens::of(Some(attributes), USAGE).map(Tokens::without_cache);
     let sides = Side::BOTH.map(|side| messages(attributes, &events[side as usize], side));
     if is_tool {
         span.kind = tool(attributes, &sides, &span.name);

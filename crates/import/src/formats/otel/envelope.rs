@@ -59,6 +59,7 @@ pub(super) fn span(value: Value) -> Result<Option<(String, Span)>, TooLarge> {
         .or_else(|| value.object("parentSpanContext").name("spanId"))
         .or_else(|| value.elements("references").find(is_parent).name("spanID"));
     let times = ["startTimeUnixNano", "startTime", "start_time", "timestamp"];
+    let ends = ["endTimeUnixNano", "endTime", "end_time"];
     // Those of Jaeger, which has the status in them.
     let tags = all_attributes(value.get("tags"))?;
     let tags = tags.root();
@@ -72,6 +73,7 @@ pub(super) fn span(value: Value) -> Result<Option<(String, Span)>, TooLarge> {
         parent: parent.map(Into::into),
         name: value.text("name").or(value.text("operationName")).unwrap_or_default().into(),
         start: value.first(&times).and_then(time::instant),
+        end: value.first(&ends).and_then(time::instant),
         has_failed: is_error || code.is_some_and(is_error_code),
         message: message.or(tags.text("otel.status_description")).map(Into::into),
         recorded: attributes(value.get("attributes").or(Some(tags)), is_kept)?,

@@ -1,0 +1,313 @@
+//! Facts of a run: what its log says beside the trace. None of them changes a trace, its id or its score.
+
+use std::{
+    collections::{HashMap, HashSet},
+    mem,
+    sync::LazyLock,
+};
+
+use jiff::Timestamp;
+use regex::Regex;
+use serde::Serialize;
+
+use crate::{
+    answers::Calls,
+    call::Call,
+    events::Event,
+    json::{Members, Value},
+    messages::Conversation,
+    pattern::regex,
+    time,
+};
+
+/// Facts of a run. Readers collect what only records have; the rest follows from the events.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "`RunFacts` in lib/types/logs.d.ts documents the fields")]
+pub struct RunFacts {
+    pub calls: u64,
+    pub failed: u64,
+    pub refused: u64,
+    pub unanswered: u64,
+    pub retries: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub interruptions: u64,
+    pub user_messages: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    #[serde(skip_serializing_if = "Subagents::is_none")]
+    pub subagents: Subagents,
+    #[serde(skip)]
+    pub(crate) collected: Collected,
+}
+
+/// Tokens of models. `input` is without what the cache had.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "`RunFacts` in lib/types/logs.d.ts documents the fields")]
+pub struct Tokens {
+    pub input: u64,
+    pub output: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<u64>,
+}
+
+/// The sub-agents that a run launched, and their calls if the log says so of each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "`RunFacts` in lib/types/logs.d.ts documents the fields")]
+pub struct Subagents {
+    pub launched: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u64>,
+}
+
+/// What is needed only while a run is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// The tokens by the numbers of messages, which come as several records.
+    by_message: HashMap<u32, Tokens>,
+    models: HashSet<String>,
+    /// The first and the last time, and those of records, in milliseconds.
+    times: Option<(i64, i64)>,
+    records: Option<(i64, i64)>,
+    active: u64,
+    /// Whether the record that is being read is of a person, without being a message.
+    pub is_person: bool,
+    /// Messages like those of people that other agents wrote.
+    pub of_agents: u64,
+    /// The number of sub-agents whose calls are known.
+    said: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Subagents {
+    fn is_none(&self) -> bool {
+        self.launched == 0
+    }
+}
+
+impl Tokens {
+    /// Returns the counts at these paths, such as `cache/read`: of the input, of the output, read from and written to
+    /// the cache. `None` without one of the first two.
+    pub fn of(usage: Option<Value>, paths: [&str; 4]) -> Option<Self> {
+        let at = |path: &str| path.split('/').try_fold(usage?, |value, name| value.get(name));
+        let [input, output, cache_read, cache_write] = paths.map(|path| count(at(path)));
+        Some(Self { input: input?, output: output?, cache_read, cache_write })
+    }
+
+    /// Returns the tokens of a usage whose input includes those of the cache.
+    pub fn without_cache(self) -> Self {
+        let cached = [self.cache_read, self.cache_write].into_iter().flatten();
+        Self { input: cached.fold(self.input, u64::saturating_sub), ..self }
+    }
+
+    /// Returns the tokens of a usage whose total says whether its input includes those of the cache.
+    pub fn by_total(self, total: Option<Value>) -> Self {
+        let has_all = count(total) == self.input.checked_add(self.output);
+        if has_all { self.without_cache() } else { self }
+    }
+
+    /// Returns the tokens of a usage whose output is without reasoning.
+    pub fn with_reasoning(self, reasoning: Option<Value>) -> Self {
+        let reasoning = count(reasoning).unwrap_or_default();
+        Self { output: self.output.saturating_add(reasoning), ..self }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let plus =
+            |one: Option<u64>, other| one.into_iter().chain(other).reduce(u64::saturating_add);
+        Self {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cache_read: plus(self.cache_read, other.cache_read),
+            cache_write: plus(self.cache_write, other.cache_write),
+        }
+    }
+}
+
+fn count(value: Option<Value>) -> Option<u64> {
+    value?.as_integer()?.try_into().ok()
+}
+
+/// The longest pause before a record in which an agent counts as active, in milliseconds.
+const MAX_PAUSE: u64 = 600_000;
+
+impl RunFacts {
+    /// Returns the approximate size in bytes.
+    pub(crate) fn size(&self) -> usize {
+        let texts = [&self.cwd, &self.branch].into_iter().flatten().map(String::len);
+        let models = self.models.iter().map(|name| 2 * (name.len() + size_of::<String>()));
+        let by_message = self.collected.by_message.len() * size_of::<(u32, Tokens)>();
+        by_message + texts.chain(models).sum::<usize>()
+    }
+
+    /// Adds the tokens of a model call.
+    pub(crate) fn add(&mut self, tokens: Option<Tokens>) {
+        self.tokens = self.tokens.into_iter().chain(tokens).reduce(Tokens::plus);
+    }
+
+    /// Sets the tokens of a message. Its last record counts.
+    pub(crate) fn set(&mut self, message: u32, tokens: Option<Tokens>) {
+        self.collected.by_message.extend(tokens.map(|tokens| (message, tokens)));
+    }
+
+    pub(crate) fn model(&mut self, name: Option<&str>) {
+        if let Some(name) = name.filter(|name| !self.collected.models.contains(*name)) {
+            self.collected.models.insert(name.into());
+            self.models.push(name.into());
+        }
+    }
+
+    /// Sets the directory and the branch, unless they are known.
+    pub(crate) fn place(&mut self, cwd: Option<&str>, branch: Option<&str>) {
+        self.cwd = self.cwd.take().or_else(|| cwd.map(Into::into));
+        self.branch = self.branch.take().or_else(|| branch.map(Into::into));
+    }
+
+    /// Adds a time in the run, and returns it in milliseconds.
+    pub(crate) fn time(&mut self, time: Option<Timestamp>) -> Option<i64> {
+        let time = time?.as_millisecond();
+        let (first, last) = self.collected.times.unwrap_or((time, time));
+        self.collected.times = Some((first.min(time), last.max(time)));
+        Some(time)
+    }
+
+    /// Adds the time of a record.
+    pub(crate) fn at(&mut self, time: Option<Value>, is_person: bool) {
+        let is_person = mem::take(&mut self.collected.is_person) || is_person;
+        let Some(time) = self.time(time.and_then(time::instant)) else { return };
+        let (first, last) = self.collected.records.unwrap_or((time, time));
+        if !is_person {
+            let pause = u64::try_from(time - last).unwrap_or_default();
+            self.collected.active += pause.min(MAX_PAUSE);
+        }
+        self.collected.records = Some((first.min(time), last.max(time)));
+    }
+
+    /// Adds the number of calls of a sub-agent.
+    pub(crate) fn calls_of_subagent(&mut self, calls: Option<Value>) {
+        if let Some(calls) = count(calls) {
+            self.collected.said += 1;
+            self.subagents.calls = Some(self.subagents.calls.unwrap_or(0).saturating_add(calls));
+        }
+    }
+}
+
+impl Conversation {
+    /// Adds the time of a record that has added the events from a place on.
+    pub fn end_record(&mut self, time: Option<Value>, begin: usize) {
+        let added = self.events.get(begin..).unwrap_or_default();
+        let is_person = added.iter().any(|event| event.human().is_some());
+        self.facts.at(time, is_person);
+    }
+}
+
+/// Results of calls that a person refused, in the words of Claude Code, Codex, opencode, Gemini CLI and frameworks.
+static REFUSED: LazyLock<Regex> = LazyLock::new(|| {
+    let agents = "The user doesn't want to proceed|(?:exec )?command rejected by user|\
+                  The user rejected permission to use this specific tool call|\
+                  \\[Operation Cancelled\\] Reason: User did not allow tool call";
+    let frameworks = r"Tool (?:execution was not approved\.|call was not approved by the user)";
+    regex(&format!(r"^[ \t\r\n]*(?:{agents}|{frameworks})"))
+});
+
+/// Returns the tools with which the agents of a format launch sub-agents.
+fn launchers(format: &str) -> &'static [&'static str] {
+    match format {
+        "claude-code" => &["Agent", "Task"],
+        "codex" => &["spawn_agent"],
+        "opencode" => &["task"],
+        _ => &[],
+    }
+}
+
+/// A call, and what became of it.
+struct Outcome<'e> {
+    call: &'e Call,
+    is_answered: bool,
+    has_failed: bool,
+}
+
+impl RunFacts {
+    /// Returns the facts of a run with these events.
+    pub(crate) fn of(events: &[Event], format: &str, run: &mut Conversation) -> Self {
+        let mut facts = mem::take(&mut run.facts);
+        let mut calls = Calls::default();
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        // The number of failures that were not retried yet, by the name and by the input.
+        let mut failures: HashMap<&str, HashMap<u64, u64>> = HashMap::new();
+        for event in events {
+            match event {
+                Event::Human(_) => facts.user_messages += 1,
+                Event::Thought { .. } => {}
+                Event::Call(call) => {
+                    let alike = failures.get_mut(&*call.name);
+                    let failed = alike.and_then(|inputs| inputs.get_mut(&call.input.hash()));
+                    if let Some(failed) = failed.filter(|failed| **failed > 0) {
+                        *failed -= 1;
+                        facts.retries += 1;
+                    }
+                    calls.add(call.id.clone(), &call.name, outcomes.len());
+                    outcomes.push(Outcome { call, is_answered: false, has_failed: false });
+                }
+                Event::Result(result) => {
+                    let mut outcome = calls.answer(result).map(|index| &mut outcomes[index]);
+                    let had_failed = outcome.as_ref().is_some_and(|outcome| outcome.has_failed);
+                    let is_failure = result.failed && !had_failed;
+                    if let Some(outcome) = &mut outcome {
+                        outcome.is_answered = true;
+                        outcome.has_failed |= result.failed;
+                    }
+                    let is_denied = || result.id.as_ref().is_some_and(|id| run.is_denied(id));
+                    if is_failure && (REFUSED.is_match(&result.text) || is_denied()) {
+                        facts.refused += 1;
+                    } else if is_failure {
+                        facts.failed += 1;
+                        if let Some(Outcome { call, .. }) = outcome {
+                            let inputs = failures.entry(&call.name).or_default();
+                            *inputs.entry(call.input.hash()).or_default() += 1;
+                        }
+                    }
+                }
+            }
+        }
+        facts.calls = outcomes.len() as u64;
+        let unanswered = outcomes.iter().filter(|outcome| !outcome.is_answered);
+        facts.unanswered = unanswered.count() as u64;
+        let launched = outcomes.iter().filter(|Outcome { call, has_failed, .. }| {
+            !has_failed && launchers(format).contains(&&*call.name)
+        });
+        facts.subagents.launched += launched.count() as u64;
+
+        let Collected { by_message, times, records, active, of_agents, said, .. } =
+            mem::take(&mut facts.collected);
+        let interruptions = run.skipped.iter().filter(|(reason, _)| *reason == "interruption");
+        facts.interruptions += interruptions.map(|(_, count)| count).sum::<u64>();
+        facts.user_messages = facts.user_messages.saturating_sub(of_agents);
+        by_message.into_values().for_each(|tokens| facts.add(Some(tokens)));
+        // One time says nothing of durations.
+        let several = |(first, last): &(i64, i64)| first < last;
+        let wall = times.filter(several).map(|(first, last)| first.abs_diff(last));
+        facts.wall_ms = facts.wall_ms.or(wall);
+        facts.active_ms = facts.active_ms.or(records.filter(several).map(|_| active));
+        let launched = facts.subagents.launched;
+        facts.subagents.calls = facts.subagents.calls.filter(|_| said == launched);
+        facts
+    }
+}
