@@ -351,6 +351,8 @@ export interface ScoreRow {
 	objective: string;
 	/** The number of steps. */
 	steps: number;
+	/** As in {@link Provenance}. */
+	facts?: Provenance["facts"];
 	/** The number of tokens that the model has seen; `null` without an embedding. */
 	tokens: number | null;
 	/** Whether the model has seen only the beginning of the text. */

@@ -53,6 +53,7 @@ pub fn line_of(
             confidence_from: name_of(provenance.confidence_from),
             objective: Some(objective),
             steps: Some(steps as u64),
+            facts: provenance.facts.map(|facts| serde_json::json!(facts)),
             tokens: text.map(|text| text.tokens as u64),
             is_cut: text.is_some_and(|text| text.is_cut),
             precision: text.map(|_| embedder.model.settings.precision.name().to_owned()),

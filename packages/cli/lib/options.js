@@ -29,9 +29,11 @@ const DAY_MS = 86_400_000;
 const time =
 	(isEnd = false) =>
 	(text) => {
-		const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
-		const value = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-		if (!Number.isNaN(value)) return isDay && isEnd ? value + DAY_MS : value;
+		const day = text.slice(0, 10);
+		// Date.parse takes the 30th of February for a day in March; an invalid date has no JSON.
+		const isDate = day.length === 10 && new Date(day).toJSON()?.startsWith(day);
+		const value = isDate ? Date.parse(text) : Number.NaN;
+		if (!Number.isNaN(value)) return isEnd && text === day ? value + DAY_MS : value;
 		throw new InvalidArgumentError("Expected a day such as 2026-01-31, or an ISO 8601 time.");
 	};
 

@@ -35,6 +35,7 @@ pub fn row(number: usize) -> Row {
         confidence_from: None,
         objective: None,
         steps: None,
+        facts: None,
         tokens: Some(100),
         is_cut: false,
         precision: Some("exact".to_owned()),
