@@ -121,7 +121,8 @@ export function remember(trace: ReasoningTrace, options: CallOptions): Promise<v
 
 /**
  * Returns the embedding of a trace or a text, in call order: a vector of length 1, with 384 numbers for the
- * built-in model. {@link ScorerOptions.longText} says which part of a long text is embedded.
+ * built-in model. {@link ConfigureOptions.novelty} says what the vector is made of, and
+ * {@link ScorerOptions.longText} which part of a long text is embedded. A text is taken as an objective.
  * @throws Rejects as {@link remember}.
  * @example
  * ```ts

@@ -97,6 +97,7 @@ const SETTINGS = {
 	embedder: text,
 	backend: text,
 	precision: text,
+	novelty: text,
 	model: text,
 	pooling: text,
 	normalize: flag,

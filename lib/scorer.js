@@ -25,9 +25,9 @@ const { flag, positive, remembered, share, signal, similarity } = kinds;
 
 const parse = (json) => JSON.parse(json);
 
-/** Returns the text of a trace, or a text, for the addon. */
+/** Returns a trace, or a text, for the addon. */
 const textOf = (subject) =>
-	typeof subject === "string" ? piecesOf(subject) : readTrace(subject).text;
+	typeof subject === "string" ? { text: piecesOf(subject) } : readTrace(subject);
 
 const foundIn = (json) =>
 	parse(json).map((found) => ({ ...found, addedAt: new Date(found.addedAt) }));
@@ -91,10 +91,19 @@ module.exports = class Scorer {
 	#score(trace, options, reports) {
 		let isAdded;
 		const submit = (handle, { known, remember = true }) => {
-			const { head, text, confidence } = readTrace(trace);
+			const { head, text, objective, confidence } = readTrace(trace);
 			const isAgain = known === "again" && this.#native.knows(head, confidence);
 			isAdded = remember && !isAgain;
-			return this.#native.score(head, text, confidence, handle, isAdded, isAgain, reports);
+			return this.#native.score(
+				head,
+				text,
+				objective,
+				confidence,
+				handle,
+				isAdded,
+				isAgain,
+				reports,
+			);
 		};
 		return this.#call(submit, options, SCORE, (outcome) => {
 			const report = reports ? parse(outcome) : undefined;
@@ -111,13 +120,13 @@ module.exports = class Scorer {
 	async decide(trace, options) {
 		const given = callOptions(options, DECIDE);
 		const { exact = false, known, remember = "accepted" } = given;
-		const { head, text, confidence } = readTrace(trace);
+		const { head, text, objective, confidence } = readTrace(trace);
 		const isAgain = known === "again" && attempt(() => this.#native.knows(head, confidence));
 		const judge = () => this.#native.judge(head, confidence, given.threshold, exact);
 		const { accepted, bounds, threshold } = parse(attempt(judge));
 		const isAdded = (fits) => !isAgain && (remember === "all" || (fits && remember === "accepted"));
 		const score = (handle, adds, reports) =>
-			this.#native.score(head, text, confidence, handle, adds, isAgain, reports);
+			this.#native.score(head, text, objective, confidence, handle, adds, isAgain, reports);
 		if (accepted !== null) {
 			this.#checkOpen();
 			// In call order: a score whose result is ignored.
@@ -143,15 +152,17 @@ module.exports = class Scorer {
 	}
 
 	similar(traceOrText, options) {
-		const submit = (handle, { atLeast, k }) =>
-			this.#native.similar(textOf(traceOrText), handle, k, atLeast);
+		const submit = (handle, { atLeast, k }) => {
+			const { text, objective } = textOf(traceOrText);
+			return this.#native.similar(text, objective, handle, k, atLeast);
+		};
 		return this.#call(submit, options, SIMILAR, foundIn);
 	}
 
 	remember(trace, options) {
 		const submit = (handle) => {
-			const { head, text, confidence } = readTrace(trace);
-			return this.#native.remember(head, text, confidence, handle);
+			const { head, text, objective, confidence } = readTrace(trace);
+			return this.#native.remember(head, text, objective, confidence, handle);
 		};
 		return this.#call(submit, options);
 	}
@@ -168,7 +179,11 @@ module.exports = class Scorer {
 	}
 
 	embed(traceOrText, options) {
-		return this.#call((handle) => this.#native.embed(textOf(traceOrText), handle), options);
+		const submit = (handle) => {
+			const { text, objective } = textOf(traceOrText);
+			return this.#native.embed(text, objective, handle);
+		};
+		return this.#call(submit, options);
 	}
 
 	async snapshot(options) {

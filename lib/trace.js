@@ -43,8 +43,8 @@ function check(fits, value, expected, at, step) {
 }
 
 /**
- * Returns the fields of a trace that scoring uses: `confidence`; `head`, one string of all short fields; and
- * `text`, a string or its pieces. Reads each of their properties once, and no other.
+ * Returns the fields of a trace that scoring uses: `confidence`; `head`, one string of all short fields;
+ * `text`, a string or its pieces; and `objective`, the length of the objective, with which the text begins. Reads each of their properties once, and no other.
  */
 function readTrace(trace) {
 	check(isObject(trace), trace, "an object", "trace");
@@ -115,7 +115,7 @@ function readTrace(trace) {
 	const known = field(domain) + (isKept ? field(id) : NONE);
 	const head = (success ? "\x01" : "\0") + known + steps;
 	if (pieces !== undefined) flush();
-	return { head, text: pieces ?? text, confidence };
+	return { head, text: pieces ?? text, objective: objective.length, confidence };
 }
 
 module.exports = { piecesOf, readTrace };

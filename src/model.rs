@@ -1,34 +1,28 @@
-//! The model: its settings, which the environment and `configure` give; how the engine embeds with it; its
-//! status, and the warnings about it.
+//! The model: its settings, which the environment and `configure` give, and the warnings about it.
 
+mod embedder;
 mod script;
 
 use std::{
     env,
     ffi::OsString,
-    path::PathBuf,
     sync::{
         Arc, LazyLock, PoisonError, RwLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
+pub use embedder::{ModelEmbedder, NoveltyKind};
 use knowledgepulse_embedder::{
-    BackendKind, EmbedError, Embedder, LoadState, LongText, ModelOptions, ModelSettings,
-    PackageFolder, Pooling, Precision, SharedModel, TextBuffer, disable_telemetry, library_version,
+    BackendKind, LongText, ModelOptions, ModelSettings, PackageFolder, Pooling, Precision,
+    SharedModel, disable_telemetry,
 };
-use knowledgepulse_scoring::{
-    Error, Invalid, Novelty, Result,
-    embed::{CallEmbedder, Embed, Embedded, TextFacts},
-    scorer::Outcome,
-};
-use knowledgepulse_workers::CancelToken;
+use knowledgepulse_scoring::{Error, Invalid, Novelty, Result, scorer::Outcome};
 use napi::{
     Env,
     bindgen_prelude::{FnArgs, FromNapiValue, Function, JsObjectValue, Object, Unknown},
 };
 use once_cell::sync::OnceCell;
-use serde_json::{Value, json};
 
 use crate::js::{forget_exception, shown};
 
@@ -74,6 +68,7 @@ choices! {
     BackendKind { "onnx" => Onnx, "native" => Native }
     Precision { "exact" => Exact, "fast" => Fast }
     Pooling { "mean" => Mean, "cls" => Cls, "last" => Last }
+    NoveltyKind { "text" => Text, "run" => Run, "words" => Words }
     LongText { "window" => Window, "whole" => Whole }
 }
 
@@ -139,11 +134,12 @@ fn variable(setting: &str) -> Option<(String, OsString)> {
     Some((name, text))
 }
 
-/// The mode of the embedder, its model, and the threshold.
+/// The mode of the embedder, its model, what novelty compares, and the threshold.
 #[derive(Debug, Clone)]
 pub struct Settings {
     mode: Mode,
     model: ModelSettings,
+    novelty: NoveltyKind,
     threshold: f64,
     /// The options whose variables have wrong values and have not been replaced.
     invalid: Vec<(&'static str, Error)>,
@@ -154,6 +150,7 @@ impl Settings {
         let mut settings = Self {
             mode: Mode::default(),
             model: ModelSettings::of(PackageFolder::of_addon()),
+            novelty: NoveltyKind::default(),
             // That of the KnowledgePulse protocol.
             threshold: 0.75,
             invalid: Vec::new(),
@@ -171,10 +168,11 @@ impl Settings {
     /// Applies settings, by default those of the environment. Another model resets the options of the model. Returns the
     /// errors of wrong values.
     fn apply(&mut self, options: Option<&Object>) -> Vec<(&'static str, Error)> {
-        let Self { mode, model, threshold, .. } = self;
+        let Self { mode, model, novelty, threshold, .. } = self;
         let mut given = Given { options, wrong: Vec::new() };
         let text_of = |given: &Given, name| Some(given.text(name)?.1.to_string_lossy().into());
         *mode = given.choice("embedder").unwrap_or(*mode);
+        *novelty = given.choice("novelty").unwrap_or(*novelty);
         model.backend = given.choice("backend").unwrap_or(model.backend);
         model.precision = given.choice("precision").unwrap_or(model.precision);
         if let Some((_, folder)) = given.text("model") {
@@ -211,6 +209,7 @@ impl Settings {
         Ok(Arc::new(ModelEmbedder {
             mode: self.mode,
             model: SharedModel::with(self.model),
+            novelty: self.novelty,
             long_text,
             threshold: self.threshold,
             identity: OnceCell::new(),
@@ -255,136 +254,6 @@ pub fn configure(options: &Object) -> Result<()> {
     Ok(())
 }
 
-/// Returns a path as text; `None` if there is none.
-fn shown_path(path: Result<PathBuf, EmbedError>) -> Option<String> {
-    path.ok().map(|path| path.display().to_string())
-}
-
-/// A shared model, as one scorer uses it.
-pub struct ModelEmbedder {
-    pub mode: Mode,
-    pub model: Arc<SharedModel>,
-    pub long_text: LongText,
-    /// The default threshold of decisions.
-    pub threshold: f64,
-    /// The name and the fingerprint of the loaded model.
-    identity: OnceCell<[Arc<str>; 2]>,
-    /// The number of letters that the built-in model has seen.
-    letters: AtomicUsize,
-    /// The number of these in scripts that it does not know.
-    foreign: AtomicUsize,
-}
-
-/// The reason while the embedder is switched off.
-const OFF: &str = "switched off";
-
-impl ModelEmbedder {
-    /// Returns the embedder of a call, or the reason for its absence.
-    pub fn available(self: &Arc<Self>) -> CallEmbedder {
-        if self.mode == Mode::Off { Err(OFF.into()) } else { Ok(self.clone()) }
-    }
-
-    /// Returns a buffer that keeps the part of a text that this model needs.
-    pub fn text_buffer(&self) -> TextBuffer {
-        TextBuffer::new(self.long_text, &self.model.settings)
-    }
-
-    /// Returns the fingerprint of the embeddings, without loading the model.
-    pub fn fingerprint(&self) -> Result<Arc<str>> {
-        if let Some([_, fingerprint]) = self.identity.get() {
-            return Ok(fingerprint.clone());
-        }
-        let model = knowledgepulse_embedder::fingerprint(&self.model.settings);
-        Ok(self.with_long_text(&model.map_err(Error::embedder_unavailable)?))
-    }
-
-    /// Embeddings of whole texts must not be compared with those of windows.
-    fn with_long_text(&self, fingerprint: &str) -> Arc<str> {
-        match self.long_text {
-            LongText::Window => fingerprint.into(),
-            LongText::Whole => format!("whole texts: {fingerprint}").into(),
-        }
-    }
-
-    /// Returns the status of the embedder, as in `ScoringStatus` of lib/types. Never waits for a load.
-    pub fn status(&self) -> Value {
-        let Self { mode, model, .. } = self;
-        let settings = &model.settings;
-        let (state, reason, loaded) = match (mode, model.state()) {
-            (Mode::Off, _) => ("unavailable", Some(OFF.into()), None),
-            (_, LoadState::Idle) => ("idle", None, None),
-            (_, LoadState::Loading) => ("loading", None, None),
-            (_, LoadState::Ready(loaded)) => ("ready", None, Some(loaded)),
-            (_, LoadState::Failed(error, _)) => ("unavailable", Some(error.to_string()), None),
-        };
-        let loaded = loaded.as_ref();
-        let onnx_error = loaded.and_then(|loaded| loaded.onnx_error.as_ref());
-        let backend = if onnx_error.is_some() { BackendKind::Native } else { settings.backend };
-        let (library, version) = match backend {
-            BackendKind::Onnx => (shown_path(settings.library()), library_version()),
-            BackendKind::Native => (None, None),
-        };
-        json!({
-            "mode": mode.name(),
-            "backend": backend.name(),
-            "precision": settings.precision.name(),
-            "state": state,
-            "reason": reason.or(onnx_error.map(ToString::to_string)),
-            "model": shown_path(settings.folder()),
-            "modelName": loaded.map(|loaded| self.name_of(loaded)),
-            "dimensions": loaded.map(|loaded| loaded.dimensions),
-            "maxTokens": loaded.map(|loaded| loaded.max_tokens()),
-            "library": library,
-            "libraryVersion": version,
-            "loadMs": loaded.map(|loaded| loaded.times.milliseconds()),
-        })
-    }
-
-    /// Returns the name of the loaded model; for one of the user, the name of its folder.
-    fn name_of(&self, loaded: &Embedder) -> String {
-        let folder = self.model.settings.folder().unwrap_or_default();
-        let of_folder =
-            || folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into();
-        loaded.name().map_or_else(of_folder, Into::into)
-    }
-}
-
-impl Embed for ModelEmbedder {
-    fn embed(&self, text: &str, cancel: &CancelToken) -> Result<Embedded, Arc<str>> {
-        let failed = |error: EmbedError| Arc::from(error.to_string());
-        let loaded = self.model.get().map_err(failed)?;
-        let embedded = loaded.embed(text, self.long_text, cancel).map_err(failed)?;
-        // Only the built-in model has a name of its own.
-        if loaded.name().is_some() {
-            let (letters, foreign) = script::count(text);
-            self.letters.fetch_add(letters, Ordering::Relaxed);
-            self.foreign.fetch_add(foreign, Ordering::Relaxed);
-        }
-        let identity = self.identity.get_or_init(|| {
-            [self.name_of(&loaded).into(), self.with_long_text(&loaded.fingerprint)]
-        });
-        let [model_name, fingerprint] = identity.clone();
-        Ok(Embedded {
-            embedding: embedded.embedding,
-            fingerprint,
-            text: TextFacts {
-                model_name,
-                tokens: embedded.tokens,
-                windows: embedded.windows,
-                is_cut: embedded.is_cut,
-                from_memo: embedded.from_memo,
-                unknown_tokens: embedded.unknown_tokens,
-            },
-            tokenize: embedded.tokenize,
-            infer: embedded.infer,
-        })
-    }
-
-    fn is_required(&self) -> bool {
-        self.mode == Mode::Required
-    }
-}
-
 /// A process warning about scores. Each is emitted once in a process.
 pub enum Warning {
     /// Novelty is neutral, for this reason.
@@ -424,7 +293,7 @@ impl Warning {
             ),
             Self::UnknownScripts => (
                 "KNOWLEDGEPULSE_UNKNOWN_SCRIPTS",
-                "scores texts mostly in scripts that the built-in model, an English one, does not know, so novelty hardly tells anything; the option model takes a multilingual one".into(),
+                "scores texts mostly in scripts that the built-in model, an English one, does not know, so novelty hardly tells anything; the option model takes a multilingual one, and novelty: \"words\" needs none".into(),
             ),
         };
         let message = format!("@knowledgepulse/scoring {message}");

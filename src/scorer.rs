@@ -9,6 +9,7 @@ use std::{
 use knowledgepulse_scoring::{
     Error, Id, Invalid, Scorer, VectorCache,
     cache::CacheOptions,
+    embed::Text,
     scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
     snapshot::{self, Pieces},
 };
@@ -27,7 +28,7 @@ use crate::{
     env::{EnvState, Outbox, Scorers, in_background},
     js::{
         or_throw, thrown, to_json,
-        trace::{text, trace},
+        trace::{text_of, trace},
     },
     model::{self, Choice, Mode, ModelEmbedder, Warning},
     options::{ScorerConfig, read_scorer_options},
@@ -99,14 +100,15 @@ impl NativeScorer {
     /// Resolves to the score of a trace, or with `reports` to its report as JSON. `remember` is whether it is added to the
     /// memory, or the least score for that; with `again` it is compared only with what was added before its id.
     ///
-    /// Here and below, `head`, `text` and `confidence` are those of a trace, from `lib/trace.js`, and `handle` can end the
-    /// call. Wrong arguments throw; later failures reject the promise.
+    /// Here and below, `head`, `text`, `objective` and `confidence` are those of a trace, from `lib/trace.js`, and `handle`
+    /// can end the call. Wrong arguments throw; later failures reject the promise.
     #[napi(catch_unwind)]
     pub fn score<'a>(
         &self,
         env: &'a Env,
         head: Utf16String,
         text: Unknown<'a>,
+        objective: u32,
         confidence: f64,
         handle: Option<&mut Handle>,
         remember: Either<bool, f64>,
@@ -114,7 +116,7 @@ impl NativeScorer {
         reports: bool,
     ) -> Result<Unknown<'a>> {
         self.submit(env, handle, reports, |embedder| {
-            let input = read_input(env, embedder, (&head, confidence), &text)?;
+            let input = read_input(env, embedder, (&head, confidence), (&text, Some(objective)))?;
             let input = Input { before_own: again, ..input };
             Ok(match remember {
                 Either::A(true) => Work::Score(input),
@@ -130,11 +132,13 @@ impl NativeScorer {
         env: &'a Env,
         head: Utf16String,
         text: Unknown<'a>,
+        objective: u32,
         confidence: f64,
         handle: Option<&mut Handle>,
     ) -> Result<Unknown<'a>> {
         self.submit(env, handle, false, |embedder| {
-            read_input(env, embedder, (&head, confidence), &text).map(Work::Remember)
+            read_input(env, embedder, (&head, confidence), (&text, Some(objective)))
+                .map(Work::Remember)
         })
     }
 
@@ -144,13 +148,14 @@ impl NativeScorer {
         &self,
         env: &'a Env,
         text: Unknown<'a>,
+        objective: Option<u32>,
         handle: Option<&mut Handle>,
         k: Option<u32>,
         at_least: Option<f64>,
     ) -> Result<Unknown<'a>> {
         self.submit(env, handle, false, |embedder| {
             let k = k.and_then(|k| NonZeroUsize::new(k as usize)).unwrap_or(K);
-            let text = read_text(embedder, &text)?;
+            let text = read_text(embedder, (&text, objective))?;
             Ok(Work::Similar(Query { text, k, at_least: at_least.unwrap_or(-1.0) }))
         })
     }
@@ -177,9 +182,12 @@ impl NativeScorer {
         &self,
         env: &'a Env,
         text: Unknown<'a>,
+        objective: Option<u32>,
         handle: Option<&mut Handle>,
     ) -> Result<Unknown<'a>> {
-        self.submit(env, handle, false, |embedder| read_text(embedder, &text).map(Work::Embed))
+        self.submit(env, handle, false, |embedder| {
+            read_text(embedder, (&text, objective)).map(Work::Embed)
+        })
     }
 
     #[napi(catch_unwind)]
@@ -244,6 +252,7 @@ impl NativeScorer {
         let status = json!({
             "embedder": embedder.status(),
             "threads": self.engine.options().concurrency,
+            "novelty": embedder.novelty.name(),
             "longText": embedder.long_text.name(),
             "threshold": embedder.threshold,
             "pending": statistics.pending(),
@@ -339,11 +348,14 @@ impl NativeScorer {
     }
 }
 
+/// A text, and the code units of its objective, with which it begins; `None` if it has no steps.
+type GivenText<'a> = (&'a Unknown<'a>, Option<u32>);
+
 /// Reads a text. Without an embedder, nothing reads it.
-fn read_text(embedder: &ModelEmbedder, given: &Unknown) -> Result<String> {
+fn read_text(embedder: &ModelEmbedder, (text, objective): GivenText) -> Result<Text> {
     match embedder.mode {
-        Mode::Off => Ok(String::new()),
-        Mode::Auto | Mode::Required => text(given, embedder.text_buffer()),
+        Mode::Off => Ok(Text::default()),
+        Mode::Auto | Mode::Required => text_of(text, objective, embedder.text_buffer()),
     }
 }
 
@@ -351,10 +363,10 @@ fn read_input(
     env: &Env,
     embedder: &ModelEmbedder,
     (head, confidence): (&[u16], f64),
-    given: &Unknown,
+    text: GivenText,
 ) -> Result<Input> {
     let trace = or_throw(env, trace(head, confidence))?;
-    Ok(Input { trace, text: read_text(embedder, given)?, before_own: false })
+    Ok(Input { trace, text: read_text(embedder, text)?, before_own: false })
 }
 
 /// Ends a call, or a calibration.

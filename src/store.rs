@@ -4,7 +4,6 @@ use std::{sync::Arc, time::Duration};
 
 use knowledgepulse_scoring::{
     Error, Id, StoreFault,
-    cache::CacheOptions,
     scorer::{Change, Page, Request, StoreMemory, StoredEntry},
     snapshot::Position,
 };
@@ -110,12 +109,7 @@ impl NativeScorer {
         let (scorer, memory) = (self.clone(), self.store_memory()?.clone());
         let fingerprint = move || {
             let embedder = scorer.embedder()?;
-            // Only a custom model must be loaded to know the length of its vectors.
-            let dimensions = match embedder.model.settings.model {
-                Some(_) => embedder.model.get().map_err(Error::embedder_unavailable)?.dimensions,
-                None => CacheOptions::default().vector_len,
-            };
-            memory.set_vector_len(dimensions);
+            memory.set_vector_len(embedder.dimensions()?);
             Ok(embedder.fingerprint()?.to_string())
         };
         let engine = self.engine.clone();

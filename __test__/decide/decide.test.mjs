@@ -7,7 +7,7 @@ import { repeats } from "../support/draws.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { named, sharing } from "../support/stores.mjs";
 import { files, firstOf } from "../support/trace-files.mjs";
-import { novel, profiles, trace, words } from "../support/traces.mjs";
+import { kinds, novel, profiles, trace, words } from "../support/traces.mjs";
 
 /** Accepted by its bounds at the threshold `accepts`, rejected by them at `rejects`. */
 const accepts = { threshold: 0.2 };
@@ -228,10 +228,10 @@ test("decide publishes the scores of traces that it adds", async () => {
 	);
 });
 
-for (const file of files)
-	test(`decide is explainValue, compare and remember on ${file}, 16 in flight`, async () => {
+for (const [file, novelty] of files.flatMap((file) => kinds.map((novelty) => [file, novelty])))
+	test(`decide is explainValue, compare and remember on ${file}, 16 in flight, novelty ${novelty}`, async () => {
 		const { traces } = firstOf(file, repeats(40));
-		const options = { precision: "fast", threshold: 0.75 };
+		const options = { precision: "fast", threshold: 0.75, novelty };
 		const [one, byHand] = [new Scorer(options), new Scorer(options)];
 		const decisions = [];
 		for (let start = 0; start < traces.length; start += 16) {

@@ -17,16 +17,27 @@ test("embed returns 384 numbers of length 1 for a text and for a trace", async (
 	assert.ok(Math.abs(length(await embed("")) - 1) < 1e-6);
 });
 
-test("embed gives the vectors that scores are made of", async () => {
-	const scorer = new Scorer();
-	const cache = new VectorCache();
-	for (const run of runs.slice(0, 8)) {
-		const { novelty } = await scorer.explainValue(run);
-		const vector = await embed(run);
-		if (cache.size > 0) assert.equal(cache.maxCosineSimilarity(vector), novelty.maxSimilarity);
-		cache.add(vector);
-	}
-});
+for (const [novelty, dimensions] of [
+	["text", 384],
+	["run", 768],
+	["words", 384],
+])
+	test(`embed gives the vectors that scores are made of, novelty ${novelty}`, async () => {
+		const scorer = new Scorer({ novelty });
+		const cache = new VectorCache({ dimensions });
+		for (const run of runs.slice(0, 8)) {
+			const report = await scorer.explainValue(run);
+			const vector = await scorer.embed(run);
+			const { maxSimilarity } = report.novelty;
+			if (cache.size > 0) assert.equal(cache.maxCosineSimilarity(vector), maxSimilarity);
+			cache.add(vector);
+			assert.equal(report.text.novelty, novelty);
+		}
+		assert.deepEqual(
+			[scorer.status().novelty, scorer.status().embedder.dimensions],
+			[novelty, dimensions],
+		);
+	});
 
 test("embed uses the memo, the window and longText like a score", async () => {
 	const scorer = new Scorer();

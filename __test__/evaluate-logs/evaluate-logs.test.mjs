@@ -8,7 +8,7 @@ import { evaluateLogs, importTraces } from "@knowledgepulse/scoring/logs";
 import { all, assumed, chunked, importErrorOf, lines } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { sharing } from "../support/stores.mjs";
-import { trace } from "../support/traces.mjs";
+import { kinds, trace } from "../support/traces.mjs";
 
 const { version: packageVersion } = createRequire(import.meta.url)(
 	"@knowledgepulse/scoring/package.json",
@@ -34,44 +34,46 @@ const parsed = async (chunks) => {
 
 const codes = (items) => items.map(({ error, id }) => error?.code ?? id);
 
-test("evaluateLogs gives the scores of sequential evaluateValue calls, bit for bit", async () => {
-	const given = traces(60);
-	const [one, other] = [new Scorer(), new Scorer()];
-	const reports = [];
-	for (const value of given) reports.push(await one.explainValue(value));
-	const rows = await all(other.evaluateLogs(jsonl(given), { group: "/metadata/session" }));
-	assert.equal(rows.length, given.length);
-	for (const [index, row] of rows.entries()) {
-		const report = reports[index];
-		const value = given[index];
-		const { modelFingerprint, precision, version, ...rest } = row;
-		assert.deepEqual(rest, {
-			source: { name: "source", line: index + 1 },
-			id: value.id,
-			group: String(index % 3),
-			domain: value.metadata.task_domain,
-			createdAt: value.metadata.created_at ?? "",
-			score: report.score,
-			dimensions: report.dimensions,
-			overrides: report.overrides.map(({ name }) => name),
-			nearest: report.novelty.nearest,
-			similarity: report.novelty.maxSimilarity,
-			noveltySource: report.novelty.source,
-			success: value.metadata.success,
-			successFrom: "own",
-			confidence: value.outcome.confidence,
-			confidenceFrom: "own",
-			objective: [...value.task.objective].slice(0, 120).join(""),
-			steps: value.steps.length,
-			tokens: report.text?.tokens ?? null,
-			isCut: report.text?.isCut ?? false,
-		});
-		assert.equal(version, packageVersion);
-		assert.equal(typeof modelFingerprint, report.text ? "string" : "object");
-		assert.equal(precision, report.text ? "exact" : null);
-	}
-	assert.equal(one.status().cacheSize, other.status().cacheSize);
-});
+for (const kind of kinds)
+	test(`evaluateLogs gives the scores of sequential evaluateValue calls, bit for bit, novelty ${kind}`, async () => {
+		const given = traces(60);
+		const [one, other] = [new Scorer({ novelty: kind }), new Scorer({ novelty: kind })];
+		const reports = [];
+		for (const value of given) reports.push(await one.explainValue(value));
+		const rows = await all(other.evaluateLogs(jsonl(given), { group: "/metadata/session" }));
+		assert.equal(rows.length, given.length);
+		for (const [index, row] of rows.entries()) {
+			const report = reports[index];
+			const value = given[index];
+			const { modelFingerprint, novelty = "text", precision, version, ...rest } = row;
+			assert.equal(novelty, kind);
+			assert.deepEqual(rest, {
+				source: { name: "source", line: index + 1 },
+				id: value.id,
+				group: String(index % 3),
+				domain: value.metadata.task_domain,
+				createdAt: value.metadata.created_at ?? "",
+				score: report.score,
+				dimensions: report.dimensions,
+				overrides: report.overrides.map(({ name }) => name),
+				nearest: report.novelty.nearest,
+				similarity: report.novelty.maxSimilarity,
+				noveltySource: report.novelty.source,
+				success: value.metadata.success,
+				successFrom: "own",
+				confidence: value.outcome.confidence,
+				confidenceFrom: "own",
+				objective: [...value.task.objective].slice(0, 120).join(""),
+				steps: value.steps.length,
+				tokens: report.text?.tokens ?? null,
+				isCut: report.text?.isCut ?? false,
+			});
+			assert.equal(version, packageVersion);
+			assert.equal(typeof modelFingerprint, report.text ? "string" : "object");
+			assert.equal(precision, report.text && kind !== "words" ? "exact" : null);
+		}
+		assert.equal(one.status().cacheSize, other.status().cacheSize);
+	});
 
 test("evaluateLogs scores what importTraces gives, from any source and cut anywhere", async (t) => {
 	const path = join(temporaryFolder(t), "log.jsonl");

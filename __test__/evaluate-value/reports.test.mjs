@@ -31,7 +31,7 @@ test("explainValue reports what the model saw of the text", async () => {
 	]) {
 		const { text } = await scorer.explainValue(says(Array(count).fill("a").join(" ")));
 		const facts = { tokens, windows: 1, isCut, fromMemo, unknownTokens: 0 };
-		assert.deepEqual(text, { modelName: MODEL, ...facts }, `${count} words`);
+		assert.deepEqual(text, { novelty: "text", modelName: MODEL, ...facts }, `${count} words`);
 	}
 });
 

@@ -62,6 +62,17 @@ test("examples/what-scores-say.mjs prints the distribution and the AUC of each d
 	assert.equal(stdout.match(/^AUC of .*: \d\.\d\d/gm).length, 6);
 });
 
+test("examples/same-task.mjs tells runs of one task from others, for each kind of novelty", (t) => {
+	const file = join(temporaryFolder(t), "runs.jsonl");
+	const runs = ["Fix the parser", "Refund an order", "Sort the letters"].flatMap((objective) =>
+		[0, 1].map((run) => ({ ...trace({ objective }), id: `${objective}-${run}` })),
+	);
+	writeFileSync(file, runs.map((run) => JSON.stringify(run)).join("\n"));
+	const stdout = printed("same-task.mjs", file, "--task-from-id", "(.*)-");
+	assert.match(stdout, /^6 runs, 3 pairs of one task$/m);
+	assert.equal(stdout.match(/^(text|words|run) +1\.000 +100% +100%$/gm)?.length, 3, stdout);
+});
+
 test("a trace of KPCapture scores at most 0.681, whatever its domain and its novelty", async () => {
 	const greatest = async (domain) => {
 		const steps = [{ type: "thought" }, { type: "observation" }];

@@ -68,6 +68,7 @@ const own = [
 	[weights({ novelty: undefined }), "profiles.mine.novelty", "expected a number, got undefined"],
 	[weights({ tools: 0 }), "profiles.mine.tools", "an unknown option"],
 	[{ longText: "all" }, "longText", 'expected "window" or "whole", got "all"'],
+	[{ novelty: "all" }, "novelty", 'expected "text", "run" or "words", got "all"'],
 ];
 
 for (const [options, path, rest] of [...common, ...own])

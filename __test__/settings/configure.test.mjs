@@ -80,7 +80,7 @@ for (const [name, values, states, least] of reloads)
 				scoring.configure({ [name]: value });
 				const before = scoring.status().embedder.state;
 				const { novelty } = await scoring.explainValue(trace);
-				told.push({ before, novelty, ...scoring.status() });
+				told.push({ ...scoring.status(), before, novelty });
 			}
 			return told;
 		};
@@ -159,6 +159,7 @@ test("status reports embedder, cache and calls, before, during and after a call"
 		embedder,
 		threads: idle.threads,
 		budgetMs: null,
+		novelty: "text",
 		longText: "window",
 		threshold: 0.75,
 		pending: 0,

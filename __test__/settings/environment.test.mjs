@@ -119,6 +119,7 @@ const wrong = [
 		{ backend: "native" },
 	],
 	["PRECISION", PRECISIONS, ["slow", " exact"], { embedder: "auto" }, { precision: "fast" }],
+	["NOVELTY", '"text", "run" or "words"', ["RUN"], { embedder: "auto" }, { novelty: "words" }],
 ];
 
 for (const [variable, expected, values, other, change] of wrong)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clear, remember, Scorer, similar } from "@knowledgepulse/scoring";
 import { named, sharing } from "../support/stores.mjs";
-import { trace, words } from "../support/traces.mjs";
+import { kinds, trace, words } from "../support/traces.mjs";
 
 const TEXTS = Array.from({ length: 60 }, (_, index) => words(1 + (index % 4), index % 40));
 
@@ -12,23 +12,24 @@ async function filled(scorer) {
 	return scorer;
 }
 
-test("similar finds the most similar vectors, of equals the oldest first", async () => {
-	const scorer = await filled(new Scorer());
-	const vectors = await Promise.all(TEXTS.map((text) => scorer.embed(named("x", text))));
-	const query = await scorer.embed("river stone");
-	const cosine = (vector) => vector.reduce((sum, x, at) => sum + x * query[at], 0);
-	const found = await scorer.similar("river stone", { k: 1000 });
-	assert.equal(found.length, TEXTS.length);
-	for (const { id, similarity } of found)
-		assert.ok(Math.abs(similarity - cosine(vectors[id])) < 1e-6, id);
-	const sorted = found.toSorted((a, b) => b.similarity - a.similarity || a.id - b.id);
-	assert.deepEqual(found, sorted);
-	assert.deepEqual(await scorer.similar("river stone", { k: 7 }), found.slice(0, 7));
-	assert.deepEqual(await scorer.similar("river stone"), found.slice(0, 10));
-	const atLeast = found[12].similarity;
-	const near = found.filter(({ similarity }) => similarity >= atLeast);
-	assert.deepEqual(await scorer.similar("river stone", { k: 1000, atLeast }), near);
-});
+for (const novelty of kinds)
+	test(`similar finds the most similar vectors, of equals the oldest first, novelty ${novelty}`, async () => {
+		const scorer = await filled(new Scorer({ novelty }));
+		const vectors = await Promise.all(TEXTS.map((text) => scorer.embed(named("x", text))));
+		const query = await scorer.embed("river stone");
+		const cosine = (vector) => vector.reduce((sum, x, at) => sum + x * query[at], 0);
+		const found = await scorer.similar("river stone", { k: 1000 });
+		assert.equal(found.length, TEXTS.length);
+		for (const { id, similarity } of found)
+			assert.ok(Math.abs(similarity - cosine(vectors[id])) < 1e-6, id);
+		const sorted = found.toSorted((a, b) => b.similarity - a.similarity || a.id - b.id);
+		assert.deepEqual(found, sorted);
+		assert.deepEqual(await scorer.similar("river stone", { k: 7 }), found.slice(0, 7));
+		assert.deepEqual(await scorer.similar("river stone"), found.slice(0, 10));
+		const atLeast = found[12].similarity;
+		const near = found.filter(({ similarity }) => similarity >= atLeast);
+		assert.deepEqual(await scorer.similar("river stone", { k: 1000, atLeast }), near);
+	});
 
 test("similar says when a trace was added, and null for one without an id", async () => {
 	const { scorer: shared } = sharing();

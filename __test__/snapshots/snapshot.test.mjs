@@ -17,7 +17,7 @@ import { Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { oneByOne } from "../support/scores.mjs";
-import { says } from "../support/traces.mjs";
+import { kinds, says } from "../support/traces.mjs";
 
 const { native } = createRequire(import.meta.url)("../../lib/native.js");
 
@@ -29,16 +29,20 @@ const filled = async (options) => {
 	return scorer;
 };
 
-test("Scorer.restore and Scorer.load continue from the snapshot, bit for bit", async () => {
-	const scorer = await filled();
-	const file = join(folder, "a");
-	await scorer.save(file);
-	const rest = traces.slice(5);
-	const expected = await oneByOne(traces);
-	for (const restored of [await Scorer.restore(await scorer.snapshot()), await Scorer.load(file)])
-		assert.deepEqual(await restored.evaluateValues(rest), expected.slice(5));
-	assert.deepEqual(readdirSync(folder), ["a"], "no other file is left");
-});
+for (const novelty of kinds)
+	test(`Scorer.restore and Scorer.load continue from the snapshot, bit for bit, novelty ${novelty}`, async () => {
+		const scorer = await filled({ novelty });
+		const file = join(folder, "a");
+		await scorer.save(file);
+		const rest = traces.slice(5);
+		const expected = await oneByOne(traces, { novelty });
+		for (const restored of [
+			await Scorer.restore(await scorer.snapshot(), { novelty }),
+			await Scorer.load(file, { novelty }),
+		])
+			assert.deepEqual(await restored.evaluateValues(rest), expected.slice(5));
+		assert.deepEqual(readdirSync(folder), ["a"], "no other file is left");
+	});
 
 test("Scorer.restore keeps ids, bounds and ages", async () => {
 	const scorer = await filled({ cache: { maxElements: 3, ttlMs: 3_600_000 } });
@@ -110,20 +114,25 @@ test("Scorer.save leaves the former file alone when it fails", async () => {
 	assert.ok(readFileSync(join(folder, "a")).length > 1000);
 });
 
-test("Scorer.snapshot of whole texts is refused by a scorer of windows", async () => {
-	const scorer = new Scorer({ longText: "whole" });
-	await scorer.remember(says("river"));
-	const snapshot = await scorer.snapshot();
-	await assert.rejects(Scorer.restore(snapshot), {
-		code: "INVALID_SNAPSHOT",
-		message: /model: expected "\w+", got "whole texts: \w+/,
+for (const [options, model] of [
+	[{ longText: "whole" }, "whole texts: \\w+"],
+	[{ novelty: "run" }, "run: \\w+"],
+	[{ novelty: "words" }, "words"],
+])
+	test(`Scorer.snapshot with ${JSON.stringify(options)} is refused by a scorer without, and the other way`, async () => {
+		const scorer = new Scorer(options);
+		await scorer.remember(says("river"));
+		const snapshot = await scorer.snapshot();
+		await assert.rejects(Scorer.restore(snapshot), {
+			code: "INVALID_SNAPSHOT",
+			message: new RegExp(`model: expected "\\w+", got "${model}`),
+		});
+		const restored = await Scorer.restore(snapshot, options);
+		assert.equal(restored.status().cacheSize, 1);
+		await assert.rejects(Scorer.restore(await new Scorer().snapshot(), options), {
+			code: "INVALID_SNAPSHOT",
+		});
 	});
-	const restored = await Scorer.restore(snapshot, { longText: "whole" });
-	assert.equal(restored.status().cacheSize, 1);
-	await assert.rejects(Scorer.restore(await new Scorer().snapshot(), { longText: "whole" }), {
-		code: "INVALID_SNAPSHOT",
-	});
-});
 
 test("Scorer.open loads the file of save, or begins empty without one", async () => {
 	const file = join(folder, "opened");

@@ -119,6 +119,8 @@ test("another model or other bounds are STORE_MISMATCH in either mode", async ()
 	await scorer().evaluateValue(first);
 	for (const [options, message] of [
 		[{ longText: "whole" }, /has model \w+, this scorer whole texts: \w+$/],
+		[{ novelty: "run" }, /has model \w+, this scorer run: \w+$/],
+		[{ novelty: "words" }, /has model \w+, this scorer words$/],
 		[{ cache: { maxElements: 7 } }, /has maxElements 1000, this scorer 7$/],
 		[{ cache: { ttlMs: 5 } }, /has ttlMs null, this scorer 5$/],
 	])

@@ -4,35 +4,37 @@ import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { runs } from "../fixtures/runs.mjs";
 import { named, sharing, through } from "../support/stores.mjs";
-import { says, words } from "../support/traces.mjs";
+import { kinds, says, words } from "../support/traces.mjs";
 
 const texts = Array.from({ length: 60 }, (_, seed) =>
 	// Some are repeated.
 	named(`trace ${seed}`, words(5 + (seed % 7), seed % 40)),
 );
 
-test("Scorer with a store gives the scores of one scorer that had all traces in the store's order", async () => {
-	const { scorer } = sharing();
-	const scorers = [1, 2, 3].map(() => scorer({ cache: { maxElements: 20 } }));
-	const reports = await Promise.all(
-		texts.map((text, index) => scorers[index % 3].explainValue(text)),
-	);
-	const order = reports
-		.map(({ novelty, score }, index) => ({ ...novelty, score, index }))
-		.sort((a, b) => a.seq - b.seq);
-	assert.deepEqual(
-		order.map(({ seq }) => seq),
-		texts.map((_, index) => index + 1),
-	);
-	const alone = new Scorer({ cache: { maxElements: 20 } });
-	for (const { index, score, source, maxSimilarity, nearest } of order) {
-		const expected = await alone.explainValue(texts[index]);
-		assert.equal(score, expected.score, texts[index].id);
-		assert.equal(source, "store");
-		assert.equal(maxSimilarity, expected.novelty.maxSimilarity);
-		assert.equal(nearest, expected.novelty.nearest);
-	}
-});
+for (const novelty of kinds)
+	test(`Scorer with a store gives the scores of one scorer that had all traces in the store's order, novelty ${novelty}`, async () => {
+		const { scorer } = sharing();
+		const options = { cache: { maxElements: 20 }, novelty };
+		const scorers = [1, 2, 3].map(() => scorer(options));
+		const reports = await Promise.all(
+			texts.map((text, index) => scorers[index % 3].explainValue(text)),
+		);
+		const order = reports
+			.map(({ novelty, score }, index) => ({ ...novelty, score, index }))
+			.sort((a, b) => a.seq - b.seq);
+		assert.deepEqual(
+			order.map(({ seq }) => seq),
+			texts.map((_, index) => index + 1),
+		);
+		const alone = new Scorer(options);
+		for (const { index, score, source, maxSimilarity, nearest } of order) {
+			const expected = await alone.explainValue(texts[index]);
+			assert.equal(score, expected.score, texts[index].id);
+			assert.equal(source, "store");
+			assert.equal(maxSimilarity, expected.novelty.maxSimilarity);
+			assert.equal(nearest, expected.novelty.nearest);
+		}
+	});
 
 test("Scorer with a store asks it in the async context in which it was made", async () => {
 	const context = new AsyncLocalStorage();

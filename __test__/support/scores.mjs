@@ -23,8 +23,8 @@ export async function scoreInFlight(scoring, traces, widths) {
 	return scores;
 }
 
-/** The scores of `traces` one call at a time, by a new scorer of this process. */
-export const oneByOne = (traces) => scoreInFlight(new Scorer(), traces, 1);
+/** The scores of `traces` one call at a time, by a new scorer with these options. */
+export const oneByOne = (traces, options) => scoreInFlight(new Scorer(options), traces, 1);
 
 /** The scores of `traces` in a fresh process, with `widths` calls in flight; see {@link scoreInFlight}. */
 export function scoresOf(traces, widths, options = {}) {

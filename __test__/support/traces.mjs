@@ -59,6 +59,9 @@ export const profiles = {
 	novelty: { complexity: 0, novelty: 1, toolDiversity: 0, outcomeConfidence: 0 },
 };
 
+/** What novelty can compare. */
+export const kinds = ["text", "run", "words"];
+
 /** A trace of that domain. */
 export const novel = (text, id) => ({
 	id,

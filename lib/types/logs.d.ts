@@ -357,9 +357,11 @@ export interface ScoreRow {
 	tokens: number | null;
 	/** Whether the model has seen only the beginning of the text. */
 	isCut: boolean;
-	/** The precision of the model; `null` without an embedding. */
+	/** As in {@link ConfigureOptions.novelty}; absent for `"text"`, and without an embedding. */
+	novelty?: "run" | "words";
+	/** The precision of the model; `null` without an embedding, and for the novelty `"words"`. */
 	precision: string | null;
-	/** The fingerprint of the model; `null` without an embedding. */
+	/** Identifies the model, and what novelty compares; `null` without an embedding. */
 	modelFingerprint: string | null;
 	/** The version of this package. */
 	version: string;

@@ -5,7 +5,7 @@ import type { StorePosition } from "./store.js";
 
 /**
  * Options of {@link configure}. Omitted options keep their values, initially those of the environment
- * variables `KNOWLEDGEPULSE_SCORING_EMBEDDER`, `_BACKEND`, `_PRECISION`, `_MODEL`, `_POOLING`,
+ * variables `KNOWLEDGEPULSE_SCORING_EMBEDDER`, `_BACKEND`, `_PRECISION`, `_NOVELTY`, `_MODEL`, `_POOLING`,
  * `_NORMALIZE`, `_MAX_TOKENS`, `_PREFIX`, `_OUTPUT`, `_LIBRARY` and `_THRESHOLD`, or else the defaults.
  */
 export interface ConfigureOptions {
@@ -32,6 +32,15 @@ export interface ConfigureOptions {
 	 *   within 0.006, and embeddings are the same on all machines.
 	 */
 	precision?: "exact" | "fast" | undefined;
+	/**
+	 * What novelty compares. Vectors of different kinds are never compared. Default: `"text"`.
+	 *
+	 * - `"text"`: the embedding of the text, as far as {@link ScorerOptions.longText} says: the protocol's.
+	 * - `"run"`: the embedding of the objective, joined with a sketch of the whole text, which has 384 numbers;
+	 *   both count equally.
+	 * - `"words"`: the sketch alone. No model is loaded.
+	 */
+	novelty?: "text" | "run" | "words" | undefined;
 	/**
 	 * The folder of another model: `config.json`, `tokenizer.json`, `onnx/model.onnx` and so on, as Hugging
 	 * Face, sentence-transformers and transformers.js lay it out, or the layout of the built-in model. With
@@ -81,15 +90,18 @@ export interface ScoringStatus {
 		backend: "onnx" | "native";
 		/** The precision in use: `"exact"` if the processor does not support `"fast"`. */
 		precision: "exact" | "fast";
-		/** The first score that needs the model loads it; a failure is retried after a second. */
+		/**
+		 * The first score that needs the model loads it; a failure is retried after a second. With the novelty `"words"`
+		 * `"ready"`, without a model.
+		 */
 		state: "idle" | "loading" | "ready" | "unavailable";
 		/** Why it is unavailable, or why the native backend replaces ONNX Runtime; else `null`. */
 		reason: string | null;
-		/** The folder of the model; `null` if the addon is where other users can put one. */
+		/** The folder of the model; `null` without one, and if the addon is where other users can put one. */
 		model: string | null;
 		/** As in a {@link ScoreReport}; `null` until it is loaded. */
 		modelName: string | null;
-		/** The length of its vectors; `null` until it is loaded. */
+		/** The length of the vectors that novelty compares; `null` until the model is loaded. */
 		dimensions: number | null;
 		/** The maximum number of tokens of a window; `null` until the model is loaded. */
 		maxTokens: number | null;
@@ -115,6 +127,7 @@ export interface ScoringStatus {
 	threads: number;
 	/** `null` for no limit. */
 	budgetMs: number | null;
+	novelty: "text" | "run" | "words";
 	longText: "window" | "whole";
 	threshold: number;
 	/** Unanswered calls, and accepted traces that are still to be added. */

@@ -62,11 +62,13 @@ export interface ScoreReport {
 	novelty: ScoreNovelty;
 	/** The text as embedded; `null` without an embedding. */
 	text: {
-		/** The name of the built-in model, or the name of a custom model's folder. */
+		/** As in {@link ConfigureOptions.novelty}. The other fields are about what the model has seen. */
+		novelty: "text" | "run" | "words";
+		/** The name of the built-in model, or of a custom model's folder; `"words"` without a model. */
 		modelName: string;
-		/** Tokens, special ones included; of the built-in model 2 to 512 for each window. */
+		/** Tokens, special ones included; of the built-in model 2 to 512 for each window, 0 without a model. */
 		tokens: number;
-		/** 1 or more; see {@link ScorerOptions.longText}. */
+		/** 1 or more, 0 without a model; see {@link ScorerOptions.longText}. */
 		windows: number;
 		/** Whether text was left out. */
 		isCut: boolean;
@@ -82,6 +84,7 @@ export interface ScoreReport {
 		/** Until a thread was free. */
 		queue: number;
 		tokenize: number;
+		/** In the model, and for the sketch. */
 		infer: number;
 		/** Until earlier calls had settled and the store had answered. */
 		turn: number;

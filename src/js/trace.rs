@@ -5,6 +5,7 @@ use std::fmt::Write;
 use knowledgepulse_embedder::TextBuffer;
 use knowledgepulse_scoring::{
     Error, Trace,
+    embed::Text,
     trace::{Confidence, KINDS, Step},
 };
 use napi::{
@@ -78,8 +79,19 @@ impl<'a> Head<'a> {
 }
 
 /// Returns as much of a text as `buffer` takes. A long text is an array-like of pieces; a short one is a
-/// string, which is copied whole.
-pub fn text(text: &Unknown, mut buffer: TextBuffer) -> Result<String> {
+/// string, which is copied whole. Its objective is its first `objective` code units, by default all.
+pub fn text_of(text: &Unknown, objective: Option<u32>, buffer: TextBuffer) -> Result<Text> {
+    let text = string_of(text, buffer)?;
+    let Some(mut units) = objective else { return Ok(text.into()) };
+    let fits = |c: &char| {
+        let rest = units.checked_sub(c.len_utf16() as u32);
+        rest.map(|rest| units = rest).is_some()
+    };
+    let objective = text.chars().take_while(fits).map(char::len_utf8).sum();
+    Ok(Text::new(text, objective))
+}
+
+fn string_of(text: &Unknown, mut buffer: TextBuffer) -> Result<String> {
     // One call for a short string, unlike napi's own conversion, which asks for the length first.
     let mut whole = String::new();
     let read = read_pieces(text, |piece| {

@@ -25,6 +25,7 @@ use std::{
 use knowledgepulse_import::{Code, Imported, Importer, Kind, Members, Value, read_trace};
 use knowledgepulse_scoring::{
     Id, Trace,
+    embed::Text,
     scorer::{CallHandle, Input, Work},
 };
 use knowledgepulse_workers::{CancelToken, IMPORTS};
@@ -259,13 +260,14 @@ impl Submitter {
         if is_known && !known.is_some_and(|known| known.scores_again) {
             return Ok(());
         }
-        let text = text.into_string();
         let group = self.group.as_deref().and_then(|pointer| group_of(value, pointer));
         let text_in = |object: &str, name| value.object(object).text(name).unwrap_or_default();
         let created_at = text_in("metadata", "created_at").into();
-        let line = line_of(provenance, &trace, text_in("task", "objective"), created_at, group);
+        let objective = text_in("task", "objective");
+        let text = Text::new(text.into_string(), objective.len());
+        let line = line_of(provenance, &trace, objective, created_at, group);
         let _submitting = lock(&self.submitting);
-        let slot = Slot::Call(CallHandle::default(), text.len());
+        let slot = Slot::Call(CallHandle::default(), text.whole().len());
         let Some(number) = lines.push(slot) else { return Ok(()) };
         let (its_lines, embedder) = (lines.clone(), self.embedder.clone());
         let reply = move |result| its_lines.settle(number, line(result, &embedder));

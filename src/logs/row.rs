@@ -5,7 +5,7 @@ use knowledgepulse_import::{Origin, Provenance, Source as ImportSource};
 use knowledgepulse_scoring::{Error, Result, Trace, scorer::Outcome};
 
 use super::lines::Slot;
-use crate::model::{Choice, ModelEmbedder, Warning};
+use crate::model::{Choice, ModelEmbedder, NoveltyKind, Warning};
 
 /// The maximum length of the objective in a row, in characters.
 const OBJECTIVE_CHARS: usize = 120;
@@ -31,7 +31,8 @@ pub fn line_of(
             Err(error) => return failed(&error),
         };
         let (score, nearest) = (&report.score, report.score.novelty.nearest());
-        let text = report.text.as_ref();
+        let (text, kind) = (report.text.as_ref(), embedder.novelty);
+        let precision = embedder.model.settings.precision.name();
         let row = Row {
             source: Some(Source {
                 name: provenance.source.name.to_string(),
@@ -56,7 +57,8 @@ pub fn line_of(
             facts: provenance.facts.map(|facts| serde_json::json!(facts)),
             tokens: text.map(|text| text.tokens as u64),
             is_cut: text.is_some_and(|text| text.is_cut),
-            precision: text.map(|_| embedder.model.settings.precision.name().to_owned()),
+            novelty: text.filter(|_| kind != NoveltyKind::Text).map(|_| kind.name().to_owned()),
+            precision: text.filter(|_| kind != NoveltyKind::Words).map(|_| precision.to_owned()),
             model_fingerprint: text.and_then(|_| Some(embedder.fingerprint().ok()?.to_string())),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             label: None,

@@ -65,6 +65,8 @@ pub struct Row {
     pub tokens: Option<u64>,
     #[serde(default)]
     pub is_cut: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub novelty: Option<String>,
     pub precision: Option<String>,
     pub model_fingerprint: Option<String>,
     #[serde(default)]

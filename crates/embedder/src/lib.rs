@@ -5,7 +5,7 @@
 //!          text/                         memo.rs  backend/    pooling.rs
 //! ```
 //!
-//! `model` has the settings and the files of the built-in model, `custom` reads custom models, `folder` decides which
+//! `sketch` makes vectors without a model. `model` has the settings and the files of the built-in model, `custom` reads custom models, `folder` decides which
 //! of the two a folder has, and `shared_model` loads each model once per process. `backend::onnx` runs a model in ONNX
 //! Runtime and `backend::native` without it, and `kernels` is the arithmetic of both.
 //!
@@ -36,6 +36,7 @@ mod model;
 mod pooling;
 mod shape;
 mod shared_model;
+mod sketch;
 mod text;
 
 pub use backend::{disable_telemetry, library_version};
@@ -47,4 +48,5 @@ pub use model::{BackendKind, ModelOptions, ModelSettings, PackageFolder, Precisi
 pub use pooling::Pooling;
 pub use shape::{EMBEDDING_LEN, Embedding, MAX_TOKENS};
 pub use shared_model::{LoadState, SharedModel};
+pub use sketch::{SKETCH_LEN, joined, sketch};
 pub use text::{LongText, TextBuffer, Tokenizer};

@@ -5,6 +5,38 @@ use std::{sync::Arc, time::Duration};
 use knowledgepulse_workers::CancelToken;
 use serde::Serialize;
 
+/// The text of a trace: its objective, then the contents of its steps.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Text {
+    whole: String,
+    /// The bytes of the objective.
+    objective: usize,
+}
+
+impl Text {
+    /// Returns a text, at least the part of it that is embedded, whose objective is its first `objective` bytes.
+    pub fn new(whole: String, objective: usize) -> Self {
+        Self { whole, objective }
+    }
+
+    /// Returns the whole text, or the part that was kept.
+    pub fn whole(&self) -> &str {
+        &self.whole
+    }
+
+    /// Returns the objective, or the part that was kept.
+    pub fn objective(&self) -> &str {
+        self.whole.get(..self.objective).unwrap_or(&self.whole)
+    }
+}
+
+impl<T: Into<String>> From<T> for Text {
+    /// A text without steps is an objective.
+    fn from(text: T) -> Self {
+        Self { whole: text.into(), objective: usize::MAX }
+    }
+}
+
 /// Turns text into a vector, on the threads of the scorer.
 pub trait Embed: Send + Sync {
     /// Returns the embedding of a text. May end early with any error once `cancel` is cancelled.
@@ -12,7 +44,7 @@ pub trait Embed: Send + Sync {
     /// # Errors
     ///
     /// The reason, as a message for people.
-    fn embed(&self, text: &str, cancel: &CancelToken) -> Result<Embedded, Arc<str>>;
+    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded, Arc<str>>;
 
     /// Returns whether a score without an embedding is an error.
     fn is_required(&self) -> bool;
@@ -40,6 +72,8 @@ pub struct Embedded {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TextFacts {
+    /// What novelty compares, by the name of the setting.
+    pub novelty: &'static str,
     /// The name of the model.
     pub model_name: Arc<str>,
     /// Tokens, the special ones included.

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use knowledgepulse_scoring::embed::{Embed, Embedded, TextFacts};
+use knowledgepulse_scoring::embed::{Embed, Embedded, Text, TextFacts};
 use knowledgepulse_workers::CancelToken;
 
 /// The length of every embedding.
@@ -61,8 +61,9 @@ impl FakeEmbedder {
 }
 
 impl Embed for FakeEmbedder {
-    fn embed(&self, text: &str, cancel: &CancelToken) -> Result<Embedded, Arc<str>> {
+    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded, Arc<str>> {
         self.calls.fetch_add(1, Ordering::SeqCst);
+        let text = text.whole();
         let mut words = text.split_whitespace();
         let mut word = words.next().unwrap_or_default();
         let mut scale = 1.0;

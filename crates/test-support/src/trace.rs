@@ -3,7 +3,7 @@
 use std::fmt;
 
 use knowledgepulse_import::{self as import, Document};
-use knowledgepulse_scoring::{Result, Trace, scorer::Input};
+use knowledgepulse_scoring::{Result, Trace, embed::Text, scorer::Input};
 use serde_json::{Value, json};
 
 /// Returns a valid trace without steps, in which `fields` replace those of the same name.
@@ -33,6 +33,7 @@ pub fn read_trace(trace: &Value, text: &mut impl fmt::Write) -> Result<Trace> {
 /// Returns the input of a scorer for a valid trace: the trace and all of its text.
 pub fn input(trace: &Value) -> Input {
     let mut text = String::new();
+    let objective = trace["task"]["objective"].as_str().expect("an objective").len();
     let trace = read_trace(trace, &mut text).expect("a valid trace");
-    Input { trace, text, before_own: false }
+    Input { trace, text: Text::new(text, objective), before_own: false }
 }

@@ -38,6 +38,7 @@ pub fn row(number: usize) -> Row {
         facts: None,
         tokens: Some(100),
         is_cut: false,
+        novelty: None,
         precision: Some("exact".to_owned()),
         model_fingerprint: Some("m".to_owned()),
         version: "0.1.0".to_owned(),

@@ -1,6 +1,7 @@
 //! A call: its work, and its answer.
 
 use std::{
+    borrow::Cow,
     mem::Discriminant,
     num::NonZeroUsize,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -13,7 +14,7 @@ use knowledgepulse_workers::{CancelToken, fault};
 use crate::{
     cache::{Nearest, VectorCache},
     clock::since,
-    embed::{CallEmbedder, Embedded},
+    embed::{CallEmbedder, Embedded, Text},
     error::{Error, Result, StoreFault},
     id::Id,
     novelty::Novelty,
@@ -45,7 +46,7 @@ pub enum Work {
     /// Remove all traces from the memory.
     Clear,
     /// Embed a text.
-    Embed(String),
+    Embed(Text),
     /// Load the embedder and use it once.
     WarmUp,
 }
@@ -60,17 +61,17 @@ impl Work {
     }
 
     /// Returns the text that is to be embedded.
-    fn text(&self) -> Option<&str> {
-        match self {
+    fn text(&self) -> Option<Cow<'_, Text>> {
+        Some(match self {
             Self::Score(input)
             | Self::Peek(input)
             | Self::Decide(input, _)
-            | Self::Remember(input) => Some(&input.text),
-            Self::Embed(text) | Self::Similar(Query { text, .. }) => Some(text),
+            | Self::Remember(input) => Cow::Borrowed(&input.text),
+            Self::Embed(text) | Self::Similar(Query { text, .. }) => Cow::Borrowed(text),
             // A tokenizer without special tokens gives an empty text no token.
-            Self::WarmUp => Some("warm up"),
-            Self::Forget(_) | Self::Clear => None,
-        }
+            Self::WarmUp => Cow::Owned("warm up".into()),
+            Self::Forget(_) | Self::Clear => return None,
+        })
     }
 
     /// Returns the change of the memory, without the vector that is added; for a decision, the one after this outcome.
@@ -93,8 +94,8 @@ impl Work {
 pub struct Input {
     /// The trace.
     pub trace: Trace,
-    /// Its text, at least the part that is embedded; empty if nothing is embedded.
-    pub text: String,
+    /// Its text; empty if nothing is embedded.
+    pub text: Text,
     /// Whether it is compared only with traces that were added before the first one with its id, so that a trace that
     /// is scored again is not compared with itself.
     pub before_own: bool,
@@ -103,8 +104,8 @@ pub struct Input {
 /// What to find in the memory.
 #[derive(Debug)]
 pub struct Query {
-    /// The text, at least the part that is embedded.
-    pub text: String,
+    /// The text.
+    pub text: Text,
     /// The maximum number of traces.
     pub k: NonZeroUsize,
     /// The minimum similarity, in \[-1, 1\].
@@ -288,7 +289,7 @@ impl EmbeddedCall {
             if call.cancel.is_cancelled() {
                 return Err("cancelled".into());
             }
-            call.embedder.as_ref().map_err(Arc::clone)?.embed(text, &call.cancel)
+            call.embedder.as_ref().map_err(Arc::clone)?.embed(&text, &call.cancel)
         };
         let is_required = call.embedder.as_ref().is_ok_and(|embedder| embedder.is_required());
         let embed = || match (embed(), &call.work, call.work.scored()) {

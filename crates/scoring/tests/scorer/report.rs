@@ -32,6 +32,7 @@ fn report(novelty: Novelty, text: Option<TextFacts>) -> Value {
 #[test]
 fn report_has_the_names_and_the_shape_of_score_report() {
     let text = TextFacts {
+        novelty: "run",
         model_name: "a model".into(),
         tokens: 600,
         windows: 2,
@@ -68,6 +69,7 @@ fn report_has_the_names_and_the_shape_of_score_report() {
             "reason": null,
         },
         "text": {
+            "novelty": "run",
             "modelName": "a model",
             "tokens": 600,
             "windows": 2,

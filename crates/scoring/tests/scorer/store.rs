@@ -54,7 +54,7 @@ fn work(act: Act) -> Work {
         Act::Decide(number) => Work::Decide(numbered(number), THRESHOLD),
         Act::Similar(number) => {
             let k = NonZeroUsize::new(3).expect("not 0");
-            Work::Similar(Query { text: number.to_string(), k, at_least: 0.1 })
+            Work::Similar(Query { text: number.to_string().into(), k, at_least: 0.1 })
         }
         Act::Remember(number) => Work::Remember(numbered(number)),
         Act::Forget(number) => Work::Forget(Id::new(number.to_string())),

@@ -15,6 +15,7 @@ import {
 	repeats,
 	seed,
 } from "../../../../__test__/support/draws.mjs";
+import { kinds } from "../../../../__test__/support/traces.mjs";
 import { change, temporaryFile } from "../sqlite/files.mjs";
 import pg from "../support/driver.mjs";
 import { end, options as reading } from "../support/entries.mjs";
@@ -64,7 +65,7 @@ async function underKills(setup, disturb) {
 	// Small windows, so that old entries leave them.
 	const cache = { maxElements: draw.of([10, 60, 500]) };
 	// Calls fail only in tests that provoke it.
-	const options = { cache, storeTimeoutMs: disturb ? 1_000 : 10_000 };
+	const options = { cache, novelty: draw.of(kinds), storeTimeoutMs: disturb ? 1_000 : 10_000 };
 	async function start() {
 		const [name, width] = [`client${all.length}`, draw.of([1, 4, 16])];
 		const client = startClient({ ...setup.opened, options, name, width });
@@ -129,7 +130,7 @@ async function underKills(setup, disturb) {
 		const { reason } = answers.find(isFailed);
 		throw new Error(`${failed} calls failed: ${reason}`);
 	}
-	const stored = await assertReplayed(entries, answers, { cache });
+	const stored = await assertReplayed(entries, answers, { cache, novelty: options.novelty });
 	return { kills, stored, failed, disturbed, entries: entries.length };
 }
 

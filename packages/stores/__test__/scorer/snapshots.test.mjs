@@ -11,7 +11,8 @@ import { temporaryFile } from "../sqlite/files.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
 import { answerOf, SCORER, traceOf } from "./replay.mjs";
 
-const OPTIONS = { ...SCORER, cache: { maxElements: 20 } };
+// The vectors have another length than by default.
+const OPTIONS = { ...SCORER, cache: { maxElements: 20 }, novelty: "run" };
 
 const { pool } = await startForStores({ after });
 const path = temporaryFile();
@@ -83,7 +84,7 @@ test("Scorer reads everything with a snapshot of another store, of other bounds,
 	const first = await filled(open(), 0, 5);
 	for (const source of [
 		await filled(sharing().open(), 30, 39),
-		await filled(sharing().open(), 0, 5, { ...SCORER, cache: { maxElements: 3 } }),
+		await filled(sharing().open(), 0, 5, { ...OPTIONS, cache: { maxElements: 3 } }),
 		await filled(undefined, 0, 5),
 	]) {
 		const store = counting(open());
@@ -97,7 +98,7 @@ test("Scorer reads everything with a snapshot of another store, of other bounds,
 
 test("Scorer without a store goes on with the snapshot of one with a store", async () => {
 	const first = await filled(sharing().open(), 0, 25);
-	const alone = await Scorer.restore(await first.snapshot());
+	const alone = await Scorer.restore(await first.snapshot(), { novelty: OPTIONS.novelty });
 	assert.equal(alone.cache.size, 20);
 	const { novelty } = await alone.explainValue(traceOf("words 24"));
 	assert.equal(novelty.nearest, "words 24");

@@ -1,0 +1,219 @@
+//! How the engine embeds with a model, and the status of it.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+use knowledgepulse_embedder::{
+    BackendKind, EMBEDDING_LEN, EmbedError, Embedder, LoadState, LongText, SKETCH_LEN, SharedModel,
+    TextBuffer, joined, library_version, sketch,
+};
+use knowledgepulse_scoring::{
+    Error, Result,
+    embed::{CallEmbedder, Embed, Embedded, Text, TextFacts},
+};
+use knowledgepulse_workers::CancelToken;
+use once_cell::sync::OnceCell;
+use serde_json::{Value, json};
+
+use super::{Choice, Mode, script};
+
+/// The vectors that novelty compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NoveltyKind {
+    /// Embeddings of the texts, as in the protocol.
+    #[default]
+    Text,
+    /// Embeddings of the objectives, joined with sketches of the whole texts.
+    Run,
+    /// Sketches of the whole texts, for which no model is loaded.
+    Words,
+}
+
+/// The name of `words`, in place of the name of a model and of a fingerprint.
+const WORDS: &str = "words";
+
+/// Returns a path as text; `None` if there is none.
+fn shown_path(path: Result<PathBuf, EmbedError>) -> Option<String> {
+    path.ok().map(|path| path.display().to_string())
+}
+
+/// A shared model, as one scorer uses it.
+pub struct ModelEmbedder {
+    pub mode: Mode,
+    pub model: Arc<SharedModel>,
+    pub novelty: NoveltyKind,
+    pub long_text: LongText,
+    /// The default threshold of decisions.
+    pub threshold: f64,
+    /// The name and the fingerprint of the loaded model.
+    pub(super) identity: OnceCell<[Arc<str>; 2]>,
+    /// The number of letters that the built-in model has seen.
+    pub(super) letters: AtomicUsize,
+    /// The number of these in scripts that it does not know.
+    pub(super) foreign: AtomicUsize,
+}
+
+/// The reason while the embedder is switched off.
+const OFF: &str = "switched off";
+
+impl ModelEmbedder {
+    /// Returns the embedder of a call, or the reason for its absence.
+    pub fn available(self: &Arc<Self>) -> CallEmbedder {
+        if self.mode == Mode::Off { Err(OFF.into()) } else { Ok(self.clone()) }
+    }
+
+    /// Returns a buffer that keeps the part of a text that is needed.
+    pub fn text_buffer(&self) -> TextBuffer {
+        let kept = match self.novelty {
+            NoveltyKind::Text => self.long_text,
+            NoveltyKind::Run | NoveltyKind::Words => LongText::Whole,
+        };
+        TextBuffer::new(kept, &self.model.settings)
+    }
+
+    /// Returns the length of the vectors. Only a custom model must be loaded to know it.
+    pub fn dimensions(&self) -> Result<usize> {
+        Ok(match (self.novelty, &self.model.settings.model) {
+            (NoveltyKind::Words, _) | (_, None) => self.dimensions_with(EMBEDDING_LEN),
+            (_, Some(_)) => {
+                let model = self.model.get().map_err(Error::embedder_unavailable)?;
+                self.dimensions_with(model.dimensions)
+            }
+        })
+    }
+
+    fn dimensions_with(&self, embedding: usize) -> usize {
+        match self.novelty {
+            NoveltyKind::Text => embedding,
+            NoveltyKind::Run => embedding + SKETCH_LEN,
+            NoveltyKind::Words => SKETCH_LEN,
+        }
+    }
+
+    /// Returns the fingerprint of the vectors, without loading the model.
+    pub fn fingerprint(&self) -> Result<Arc<str>> {
+        if self.novelty == NoveltyKind::Words {
+            return Ok(WORDS.into());
+        }
+        if let Some([_, fingerprint]) = self.identity.get() {
+            return Ok(fingerprint.clone());
+        }
+        let model = knowledgepulse_embedder::fingerprint(&self.model.settings);
+        Ok(self.fingerprint_with(&model.map_err(Error::embedder_unavailable)?))
+    }
+
+    /// Vectors of other kinds or parts of texts must not be compared.
+    fn fingerprint_with(&self, model: &str) -> Arc<str> {
+        let kind = if self.novelty == NoveltyKind::Run { "run: " } else { "" };
+        let part = if self.long_text == LongText::Whole { "whole texts: " } else { "" };
+        format!("{kind}{part}{model}").into()
+    }
+
+    /// Returns the status of the embedder, as in `ScoringStatus` of lib/types. Never waits for a load.
+    pub fn status(&self) -> Value {
+        let Self { mode, model, novelty, .. } = self;
+        let settings = &model.settings;
+        let uses_model = *novelty != NoveltyKind::Words;
+        let (state, reason, loaded) = match (mode, model.state()) {
+            (Mode::Off, _) => ("unavailable", Some(OFF.into()), None),
+            _ if !uses_model => ("ready", None, None),
+            (_, LoadState::Idle) => ("idle", None, None),
+            (_, LoadState::Loading) => ("loading", None, None),
+            (_, LoadState::Ready(loaded)) => ("ready", None, Some(loaded)),
+            (_, LoadState::Failed(error, _)) => ("unavailable", Some(error.to_string()), None),
+        };
+        let loaded = loaded.as_ref();
+        let onnx_error = loaded.and_then(|loaded| loaded.onnx_error.as_ref());
+        let backend = if onnx_error.is_some() { BackendKind::Native } else { settings.backend };
+        let (library, version) = match backend {
+            BackendKind::Onnx if uses_model => (shown_path(settings.library()), library_version()),
+            BackendKind::Onnx | BackendKind::Native => (None, None),
+        };
+        let sketch = (!uses_model).then_some(SKETCH_LEN);
+        json!({
+            "mode": mode.name(),
+            "backend": backend.name(),
+            "precision": settings.precision.name(),
+            "state": state,
+            "reason": reason.or(onnx_error.map(ToString::to_string)),
+            "model": uses_model.then(|| shown_path(settings.folder())),
+            "modelName": loaded.map(|loaded| self.name_of(loaded)),
+            "dimensions": loaded.map(|loaded| self.dimensions_with(loaded.dimensions)).or(sketch),
+            "maxTokens": loaded.map(|loaded| loaded.max_tokens()),
+            "library": library,
+            "libraryVersion": version,
+            "loadMs": loaded.map(|loaded| loaded.times.milliseconds()),
+        })
+    }
+
+    /// Returns the name of the loaded model; for one of the user, the name of its folder.
+    fn name_of(&self, loaded: &Embedder) -> String {
+        let folder = self.model.settings.folder().unwrap_or_default();
+        let of_folder =
+            || folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into();
+        loaded.name().map_or_else(of_folder, Into::into)
+    }
+}
+
+impl Embed for ModelEmbedder {
+    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded, Arc<str>> {
+        let novelty = self.novelty.name();
+        let seen = match self.novelty {
+            NoveltyKind::Text => text.whole(),
+            NoveltyKind::Run => text.objective(),
+            NoveltyKind::Words => {
+                let begun = Instant::now();
+                return Ok(Embedded {
+                    embedding: sketch(text.whole()),
+                    fingerprint: WORDS.into(),
+                    text: TextFacts { novelty, model_name: WORDS.into(), ..TextFacts::default() },
+                    infer: begun.elapsed(),
+                    ..Embedded::default()
+                });
+            }
+        };
+        let failed = |error: EmbedError| Arc::from(error.to_string());
+        let loaded = self.model.get().map_err(failed)?;
+        let mut embedded = loaded.embed(seen, self.long_text, cancel).map_err(failed)?;
+        if self.novelty == NoveltyKind::Run {
+            let begun = Instant::now();
+            embedded.embedding = joined(&embedded.embedding, &sketch(text.whole()));
+            embedded.infer += begun.elapsed();
+        }
+        // Only the built-in model has a name of its own.
+        if loaded.name().is_some() {
+            let (letters, foreign) = script::count(seen);
+            self.letters.fetch_add(letters, Ordering::Relaxed);
+            self.foreign.fetch_add(foreign, Ordering::Relaxed);
+        }
+        let identity = self.identity.get_or_init(|| {
+            [self.name_of(&loaded).into(), self.fingerprint_with(&loaded.fingerprint)]
+        });
+        let [model_name, fingerprint] = identity.clone();
+        Ok(Embedded {
+            embedding: embedded.embedding,
+            fingerprint,
+            text: TextFacts {
+                novelty,
+                model_name,
+                tokens: embedded.tokens,
+                windows: embedded.windows,
+                is_cut: embedded.is_cut,
+                from_memo: embedded.from_memo,
+                unknown_tokens: embedded.unknown_tokens,
+            },
+            tokenize: embedded.tokenize,
+            infer: embedded.infer,
+        })
+    }
+
+    fn is_required(&self) -> bool {
+        self.mode == Mode::Required
+    }
+}
