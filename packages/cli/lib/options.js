@@ -44,6 +44,8 @@ const all = (value, values = []) => [...values, value];
  * its default, if it has them.
  */
 const OPTIONS = {
+	"--count <n>": ["the most runs to choose", positive],
+	"--copy <folder>": "copy the logs of the chosen runs there, as they are",
 	"--threshold <score>": ["the lowest accepted score", share],
 	"--min-share <share>": ["exit code 3 if a smaller share of the runs is accepted", share],
 	"--top <n>": ["only the runs with the highest scores, the highest first", positive],
@@ -107,6 +109,10 @@ const OPTIONS = {
 		"`window`: embed what the model's window takes; `whole`: all (default: `window`)",
 		["window", "whole"],
 	],
+	"--novelty <kind>": [
+		"what novelty compares: the `text` that the model sees, the whole `run`, or its `words`, without the model (default: `text`)",
+		["text", "run", "words"],
+	],
 	"--memory <file>":
 		"snapshot of the traces scored before; `score` writes it back, other commands only read it (with `--store`, `score` reads only what came after it)",
 	"--profiles <file>": "weights by domain, as JSON for `new Scorer()`",
@@ -145,7 +151,11 @@ const CALIBRATING = `targetShare targetPrecision threshold labels fit html rows 
 const GATING = ["threshold", "minShare", "top", "decide", "again"];
 const SELECTING = ["since", "until", "project"];
 const READING = ["from", "assumeSuccess", "domain", "errors"];
-const SCORING = "embedder precision model pooling longText memory profiles store".split(" ");
+const SCORING = "embedder precision model pooling longText novelty memory profiles store".split(
+	" ",
+);
+/** Of a command that scores without a memory. */
+const ALONE = SCORING.filter((name) => !["memory", "store"].includes(name));
 const WRITING = ["output", "json", "table", "quiet", "progress"];
 
 const READING_EXAMPLES = [
@@ -156,6 +166,7 @@ const READING_EXAMPLES = [
 
 const SCORING_EXAMPLES = [
 	"runs.jsonl --precision fast --embedder auto",
+	"runs.jsonl --novelty run",
 	"runs.jsonl --memory novelty.kpcache --profiles profiles.json",
 	"runs.jsonl --model models/multilingual-e5-small --pooling mean --long-text whole",
 	'runs.jsonl --store "sqlite:novelty.db?namespace=support"',
@@ -191,6 +202,32 @@ const COMMANDS = {
 			...SCORING_EXAMPLES,
 			"runs.jsonl --group /metadata/task_id",
 			"sessions --memory novelty.kpcache --again",
+		],
+	},
+	select: {
+		help: "Chooses a set of runs: each is the one with the highest score, compared with those chosen before it.",
+		options: [
+			"count",
+			"threshold",
+			"copy",
+			"facts",
+			...SELECTING,
+			...READING,
+			...ALONE,
+			...WRITING,
+		],
+		more: `
+The chosen runs are shown in their order, with the scores that they have there. --output gets their
+traces, one a line, as kp-score import writes them. No memory is read or changed.
+`,
+		examples: [
+			"sessions --count 10 --novelty run",
+			"sessions --count 10 --copy chosen --since 2026-01-01 --until 2026-01-31 --project shop",
+			"runs.jsonl --count 50 --threshold 0.4 -o chosen.jsonl --facts --table",
+			"runs.jsonl --json --quiet --no-progress --output chosen.jsonl",
+			"runs.jsonl --profiles profiles.json",
+			...READING_EXAMPLES,
+			...SCORING_EXAMPLES.filter((example) => !/--(memory|store)/.test(example)),
 		],
 	},
 	explain: {
