@@ -11,6 +11,7 @@ const {
 	isString,
 	kinds,
 	oneOf,
+	readOptions,
 	scorerOptions,
 } = require("./options.js");
 const { ignore, onAbort, until } = require("./signals.js");
@@ -37,6 +38,7 @@ const SIGNAL = { signal };
 const known = oneOf("score", "again");
 const SCORE = { known, remember: flag, signal };
 const DECIDE = { exact: flag, known, remember: remembered, signal, threshold: share };
+const SELECT = { count: positive, signal, threshold: share };
 const SIMILAR = { atLeast: similarity, k: positive, signal };
 
 module.exports = class Scorer {
@@ -81,6 +83,22 @@ module.exports = class Scorer {
 	explainValues(traces, options) {
 		const { inOrder } = require("./batch.js");
 		return inOrder((trace, options) => this.explainValue(trace, options), traces, options);
+	}
+
+	async select(traces, options = {}) {
+		const { inOrder } = require("./batch.js");
+		const { count, signal, threshold } = readOptions(options, SELECT);
+		const embed = (trace, { signal }) => {
+			const submit = (handle) => {
+				const { head, text, objective, confidence } = readTrace(trace);
+				return this.#native.candidate(head, text, objective, confidence, handle);
+			};
+			return this.#call(submit, { signal });
+		};
+		const candidates = [];
+		for await (const candidate of inOrder(embed, traces, { signal })) candidates.push(candidate);
+		const select = (handle) => this.#native.select(candidates, handle, count, threshold);
+		return this.#call(select, { signal }, SIGNAL, parse);
 	}
 
 	evaluateLogs(sources, options) {

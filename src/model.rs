@@ -269,9 +269,14 @@ impl Warning {
             Outcome::Scored(report) => Some(&report.score.novelty),
             _ => None,
         };
-        if let (Some(Novelty::NoEmbedder(reason)), _) | (_, Outcome::WarmedUp(Err(reason))) =
-            (novelty, outcome)
-        {
+        let reason = match (novelty, outcome) {
+            (Some(Novelty::NoEmbedder(reason)), _) | (_, Outcome::WarmedUp(Err(reason))) => {
+                Some(reason)
+            }
+            (_, Outcome::Candidate(candidate)) => candidate.reason(),
+            _ => None,
+        };
+        if let Some(reason) = reason {
             return Some(Self::WithoutEmbedder(reason.clone()));
         }
         let letters = embedder.letters.load(Ordering::Relaxed);

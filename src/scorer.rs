@@ -11,14 +11,15 @@ use knowledgepulse_scoring::{
     cache::CacheOptions,
     embed::Text,
     scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
+    select::{Candidate, select},
     snapshot::{self, Pieces},
 };
 use knowledgepulse_workers::{CancelToken, WORKERS, fault};
 use napi::{
     Env, Result,
     bindgen_prelude::{
-        Buffer, BufferSlice, Either, Either4, Float32Array, JavaScriptClassExt, Object, Unknown,
-        Utf16String,
+        Buffer, BufferSlice, ClassInstance, Either, Either5, Float32Array, JavaScriptClassExt,
+        Object, Unknown, Utf16String,
     },
 };
 use napi_derive::napi;
@@ -58,6 +59,10 @@ impl SnapshotPieces {
         self.0.iter_mut().for_each(|pieces| pieces.push(&bytes));
     }
 }
+
+/// A trace that can be selected.
+#[napi(js_name = "Candidate")]
+pub struct NativeCandidate(Arc<Candidate>);
 
 #[napi(js_name = "Scorer")]
 #[derive(Clone)]
@@ -140,6 +145,44 @@ impl NativeScorer {
             read_input(env, embedder, (&head, confidence), (&text, Some(objective)))
                 .map(Work::Remember)
         })
+    }
+
+    /// Resolves to a `Candidate`.
+    #[napi(catch_unwind)]
+    pub fn candidate<'a>(
+        &self,
+        env: &'a Env,
+        head: Utf16String,
+        text: Unknown<'a>,
+        objective: u32,
+        confidence: f64,
+        handle: Option<&mut Handle>,
+    ) -> Result<Unknown<'a>> {
+        self.submit(env, handle, false, |embedder| {
+            read_input(env, embedder, (&head, confidence), (&text, Some(objective)))
+                .map(Work::Candidate)
+        })
+    }
+
+    /// Resolves to the selected ones of the candidates, as JSON.
+    #[napi(catch_unwind)]
+    pub fn select<'env>(
+        &self,
+        env: &'env Env,
+        candidates: Vec<ClassInstance<NativeCandidate>>,
+        handle: Option<&Handle>,
+        count: Option<u32>,
+        threshold: Option<f64>,
+    ) -> Result<Unknown<'env>> {
+        let candidates: Vec<_> = candidates.iter().map(|candidate| candidate.0.clone()).collect();
+        let limits = (count.map_or(usize::MAX, |count| count as usize), threshold.unwrap_or(0.0));
+        let cancel = handle.map(|handle| handle.cancel.clone()).unwrap_or_default();
+        let engine = self.engine.clone();
+        let select = move || {
+            let profiles = &engine.options().profiles;
+            engine.during(|| Ok(json!(select(&candidates, profiles, limits, &cancel)?).to_string()))
+        };
+        in_background(&WORKERS, env, select)
     }
 
     /// Resolves to the most similar traces in the memory, as JSON.
@@ -331,12 +374,13 @@ impl NativeScorer {
                 warning.emit(env);
             }
             Ok(match outcome {
-                Outcome::Scored(report) if reports => Either4::A(to_json(&report)?),
-                Outcome::Scored(report) => Either4::B(report.score.value),
-                Outcome::Found(found) => Either4::A(to_json(&found)?),
-                Outcome::Removed(count) => Either4::B(count as f64),
-                Outcome::Embedded(vector) => Either4::C(Float32Array::new(vector.into_vec())),
-                Outcome::Remembered | Outcome::WarmedUp(_) => Either4::D(()),
+                Outcome::Candidate(candidate) => Either5::E(NativeCandidate(candidate)),
+                Outcome::Scored(report) if reports => Either5::A(to_json(&report)?),
+                Outcome::Scored(report) => Either5::B(report.score.value),
+                Outcome::Found(found) => Either5::A(to_json(&found)?),
+                Outcome::Removed(count) => Either5::B(count as f64),
+                Outcome::Embedded(vector) => Either5::C(Float32Array::new(vector.into_vec())),
+                Outcome::Remembered | Outcome::WarmedUp(_) => Either5::D(()),
             })
         };
         let reply = Box::new(move |result| deferred.settle(result, answer));

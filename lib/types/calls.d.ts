@@ -1,6 +1,7 @@
 import type { decide, evaluateValues, explainValues, similar } from "../../index.js";
 import type { ScoringError } from "./errors.js";
 import type { ConfigureOptions } from "./process.js";
+import type { Scorer } from "./scorer.js";
 import type { ReasoningTrace } from "./trace.js";
 
 /** Options of a call. A value that is not an object is ignored, as in `traces.map(evaluateValue)`. */
@@ -36,6 +37,14 @@ export interface DecideOptions extends CallOptions {
 	known?: "score" | "again" | undefined;
 	/** Whether to always compute the score. Default: `false`. */
 	exact?: boolean | undefined;
+}
+
+/** Options of {@link Scorer.select}. */
+export interface SelectOptions extends CallOptions {
+	/** The maximum number of traces, an integer from 1. Default: all. */
+	count?: number | undefined;
+	/** The lowest score of a selected trace, in [0, 1]. Default: `0`. */
+	threshold?: number | undefined;
 }
 
 /** Options of {@link similar}. */

@@ -1,7 +1,7 @@
 import type { decide, scoreWith, similar } from "../../index.js";
 import type { DecideOptions } from "./calls.js";
 import type { ConfigureOptions } from "./process.js";
-import type { ScorerOptions } from "./scorer.js";
+import type { Scorer, ScorerOptions } from "./scorer.js";
 
 /** The weight of each dimension: 0 or more each, 1 in total (to within 1e-9). */
 export type ScoringWeights = Record<keyof ScoreDimensions, number>;
@@ -104,6 +104,16 @@ export interface Decision {
 	bounds: [least: number, greatest: number];
 	/** `null` without a score. */
 	novelty: ScoreNovelty | null;
+}
+
+/** A trace that {@link Scorer.select} has selected. */
+export interface SelectedTrace {
+	/** Its index among the given traces. */
+	index: number;
+	/** `null` for a trace without one. */
+	id: string | null;
+	/** The report with the novelty against the traces that were selected before it. */
+	report: ScoreReport;
 }
 
 /** A trace that {@link similar} has found. */

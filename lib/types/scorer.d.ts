@@ -1,10 +1,11 @@
-import type { _getLocalCache, decide, forget } from "../../index.js";
+import type { _getLocalCache, decide, evaluateValues, forget } from "../../index.js";
 import type {
 	BatchOptions,
 	CallOptions,
 	DecideOptions,
 	ScoreFailure,
 	ScoreOptions,
+	SelectOptions,
 	SimilarOptions,
 	Traces,
 } from "./calls.js";
@@ -16,7 +17,13 @@ import type {
 	ScoreRow,
 } from "./logs.js";
 import type { ConfigureOptions, ScoringStatus } from "./process.js";
-import type { Decision, ScoreReport, ScoringWeights, SimilarTrace } from "./report.js";
+import type {
+	Decision,
+	ScoreReport,
+	ScoringWeights,
+	SelectedTrace,
+	SimilarTrace,
+} from "./report.js";
 import type { NoveltyStore } from "./store.js";
 import type { ReasoningTrace } from "./trace.js";
 import type { VectorCache, VectorCacheOptions } from "./vector-cache.js";
@@ -110,6 +117,14 @@ export class Scorer {
 		options: BatchOptions,
 	): AsyncIterableIterator<ScoreReport | ScoreFailure>;
 	decide(trace: ReasoningTrace, options?: DecideOptions): Promise<Decision>;
+	/**
+	 * Returns a set of the traces that are worth keeping, in order of selection: the next is always the one
+	 * with the greatest score if its novelty is measured against those selected before, of equals the first
+	 * given. So what comes first does not make others less novel. Neither reads nor changes the cache or
+	 * the store; `budgetMs` does not apply.
+	 * @throws Rejects as {@link evaluateValues}, or with the reason of the signal.
+	 */
+	select(traces: Traces, options?: SelectOptions): Promise<SelectedTrace[]>;
 	similar(traceOrText: ReasoningTrace | string, options?: SimilarOptions): Promise<SimilarTrace[]>;
 	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
 	embed(traceOrText: ReasoningTrace | string, options?: CallOptions): Promise<Float32Array>;

@@ -32,6 +32,7 @@ pub mod novelty;
 pub mod overrides;
 pub mod score;
 pub mod scorer;
+pub mod select;
 pub mod snapshot;
 mod sync;
 pub mod trace;

@@ -7,7 +7,7 @@ use crate::{
     novelty::Novelty,
     overrides::{self, Fired, Override},
     trace::Trace,
-    weights::{Profile, Profiles},
+    weights::{Profile, Profiles, Weights},
 };
 
 /// A score with its parts.
@@ -57,9 +57,26 @@ impl Score {
     /// assert_eq!(Score::bounds(&trace, &Profiles::default()), [0.1, 0.1]);
     /// ```
     pub fn bounds(trace: &Trace, profiles: &Profiles) -> [f64; 2] {
+        let scored = Scored::of(trace, profiles);
+        [scored.value(0.0), scored.value(1.0)]
+    }
+}
+
+/// The score of a trace as a function of its novelty.
+pub(crate) struct Scored {
+    weights: Weights,
+    fired: Fired,
+    dimensions: Dimensions,
+}
+
+impl Scored {
+    pub fn of(trace: &Trace, profiles: &Profiles) -> Self {
         let weights = profiles.for_domain(trace.domain()).weights;
-        let (fired, dimensions) = (Fired::of(trace), Dimensions::of(trace, 0.0));
-        let score = |novelty| fired.correct(weights.apply(&Dimensions { novelty, ..dimensions }));
-        [score(0.0), score(1.0)]
+        Self { weights, fired: Fired::of(trace), dimensions: Dimensions::of(trace, 0.0) }
+    }
+
+    /// Returns the value of [`Score::of`] for this novelty.
+    pub fn value(&self, novelty: f64) -> f64 {
+        self.fired.correct(self.weights.apply(&Dimensions { novelty, ..self.dimensions }))
     }
 }

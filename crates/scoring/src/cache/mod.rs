@@ -21,8 +21,8 @@ use crate::{
 };
 use best::Best;
 use codes::{Codes, MOST_NUMBERS};
-use similarity::{dot_of, offer_dots};
-pub(crate) use similarity::{is_unit, norm, normalize_into, row_length};
+use similarity::offer_dots;
+pub(crate) use similarity::{dot_of, is_unit, norm, normalize_into, row_length};
 
 /// The most slots of a ring without codes, where they would gain little.
 const FLAT_SLOTS: usize = 4096;

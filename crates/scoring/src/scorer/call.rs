@@ -24,6 +24,7 @@ use crate::{
         report::{Found, Outcome, Report, Times},
         store::entry::Change,
     },
+    select::Candidate,
     sync::{Mutex, MutexGuard},
     trace::Trace,
 };
@@ -47,6 +48,8 @@ pub enum Work {
     Clear,
     /// Embed a text.
     Embed(Text),
+    /// Embed a trace that can be selected.
+    Candidate(Input),
     /// Load the embedder and use it once.
     WarmUp,
 }
@@ -66,7 +69,8 @@ impl Work {
             Self::Score(input)
             | Self::Peek(input)
             | Self::Decide(input, _)
-            | Self::Remember(input) => Cow::Borrowed(&input.text),
+            | Self::Remember(input)
+            | Self::Candidate(input) => Cow::Borrowed(&input.text),
             Self::Embed(text) | Self::Similar(Query { text, .. }) => Cow::Borrowed(text),
             // A tokenizer without special tokens gives an empty text no token.
             Self::WarmUp => Cow::Owned("warm up".into()),
@@ -183,7 +187,7 @@ impl Call {
             }
             Work::Forget(_) | Work::Clear => Outcome::Removed(0),
             Work::WarmUp => Outcome::WarmedUp(Ok(())),
-            Work::Remember(_) | Work::Embed(_) => Outcome::Remembered,
+            Work::Remember(_) | Work::Embed(_) | Work::Candidate(_) => Outcome::Remembered,
         })
     }
 
@@ -294,6 +298,10 @@ impl EmbeddedCall {
         let is_required = call.embedder.as_ref().is_ok_and(|embedder| embedder.is_required());
         let embed = || match (embed(), &call.work, call.work.scored()) {
             (Ok(embedded), Work::Embed(_), _) => Err(Ok(Outcome::Embedded(embedded.embedding))),
+            (embedded, Work::Candidate(input), _) if embedded.is_ok() || !is_required => {
+                let candidate = Candidate::new(input.trace.clone(), embedded);
+                Err(Ok(Outcome::Candidate(candidate.into())))
+            }
             (Ok(embedded), ..) => Ok(embedded),
             (Err(reason), Work::WarmUp, _) if !is_required => {
                 Err(Ok(Outcome::WarmedUp(Err(reason))))

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Serialize, Serializer};
 
-use crate::{embed::TextFacts, score::Score};
+use crate::{embed::TextFacts, score::Score, select::Candidate};
 
 /// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +19,8 @@ pub enum Outcome {
     Found(Vec<Found>),
     /// The embedding of the text.
     Embedded(Box<[f32]>),
+    /// The trace with its embedding, to be selected.
+    Candidate(Arc<Candidate>),
     /// The embedder has been loaded and used, or why it could not be.
     WarmedUp(Result<(), Arc<str>>),
 }

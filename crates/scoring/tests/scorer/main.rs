@@ -4,6 +4,7 @@ mod decide;
 mod order;
 mod races;
 mod report;
+mod select;
 mod store;
 
 use std::{
