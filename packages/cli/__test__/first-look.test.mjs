@@ -147,7 +147,7 @@ test("kp-score explain --id takes what a table shows", { skip: skipWithoutTermin
 	assert.deepEqual(others, []);
 	assert.ok(found.id.startsWith(`kp:trace:${id}`));
 	const shown = await onTerminal([...args, "--no-progress"], { NO_COLOR: "1" });
-	assert.match(shown, /code · succeeded \(assumed\) · 4 steps/);
+	assert.match(shown, /code · success assumed · 4 steps/);
 	for (const cause of ["3 types, 4 steps", "1 tool in 4 steps", "confidence 0\\.8 by default"])
 		assert.match(shown, new RegExp(`^ +${cause}\r?$`, "m"));
 	const most = [...shown.matchAll(/up to \+(\d\.\d{3})/g)].map(([, text]) => text);

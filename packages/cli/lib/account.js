@@ -1,5 +1,6 @@
 /** Explains a score as text. */
 const { InputError } = require("./exit.js");
+const { outcomeOf } = require("./facts.js");
 const { DIMENSIONS, bar, count, fit, plain, signed, style } = require("./terminal.js");
 
 const WITHOUT = {
@@ -90,7 +91,7 @@ function accountOf({ trace, provenance, report, nearest = "", length }, { width 
 	const { overrides, novelty, profile, text } = report;
 	const facts = [
 		metadata.task_domain === profile ? profile : `${metadata.task_domain} (weights: ${profile})`,
-		`${metadata.success ? "succeeded" : "failed"}${successFrom === "assumed" ? " (assumed)" : ""}`,
+		outcomeOf({ success: metadata.success, successFrom }),
 		count(length ?? steps.length, "step"),
 	];
 	if (text) facts.push(`${count(text.tokens, "token")}${text.isCut ? ", the rest was cut" : ""}`);

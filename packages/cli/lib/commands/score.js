@@ -32,7 +32,7 @@ function summarise(job, statistics, remarks, ms) {
 		`${style("bold", count(remarks.traces, "trace"))} in ${duration(ms)}${selected}${quantiles && `: ${quantiles}`}`,
 	);
 	say(statistics.acceptedText(options.threshold));
-	remarks.noteAssumed(isText ? "? " : "");
+	remarks.noteAssumed(isTable && !options.facts ? "? " : "");
 	if (isTable) say(style("dim", legendOf(options)));
 	// Only a table has asterisks to explain.
 	const alone = `* ${uncompared} with a novelty of 0.5, because they were compared with nothing`;

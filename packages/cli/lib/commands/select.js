@@ -145,7 +145,7 @@ module.exports = async function select([args], given) {
 	job.note(`${style("bold", count(chosen.length, "run"))} of ${count(remarks.traces, "trace")}`);
 	if (path) job.note(`traces: ${path}`);
 	if (options.copy) job.note(`${count(logs.length, "log")} copied to ${options.copy}`);
-	remarks.noteAssumed(output.isText ? "? " : "");
+	remarks.noteAssumed(output.isText && !options.facts ? "? " : "");
 	if (output.isText && chosen.length > 0) job.note(style("dim", legendOf(options)));
 	remarks.warnOfDomain();
 	remarks.warnOfLosses("not considered");
