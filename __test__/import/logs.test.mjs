@@ -180,7 +180,7 @@ for (const { root, paths, golden } of logs.filter(({ name }) => name === "atif")
 	});
 }
 
-test("importTraces returns the facts of written logs", async () => {
+test("importTraces and evaluateLogs return the facts of written logs", async () => {
 	const facts = JSON.parse(readFileSync(join(written, "facts.json"), "utf8"));
 	const none = { calls: 0, failed: 0, refused: 0, unanswered: 0, retries: 0, userMessages: 0 };
 	const own = logs.filter(({ root }) => root === written).flatMap(({ golden }) => golden);
@@ -191,6 +191,13 @@ test("importTraces returns the facts of written logs", async () => {
 		const expected = (facts[file] ?? []).map((facts) => ({ ...none, ...facts }));
 		assert.deepEqual(found, expected, file);
 	}
+	const [file] = Object.keys(facts);
+	const rows = await all(new Scorer().evaluateLogs(join(written, file), options));
+	const expected = facts[file].map((facts) => ({ ...none, ...facts }));
+	assert.deepEqual(
+		rows.map((row) => row.facts),
+		expected,
+	);
 });
 
 const [, , , later] = logRoots;

@@ -351,8 +351,6 @@ export interface ScoreRow {
 	objective: string;
 	/** The number of steps. */
 	steps: number;
-	/** As in {@link Provenance}. */
-	facts?: Provenance["facts"];
 	/** The number of tokens that the model has seen; `null` without an embedding. */
 	tokens: number | null;
 	/** Whether the model has seen only the beginning of the text. */
@@ -365,6 +363,8 @@ export interface ScoreRow {
 	modelFingerprint: string | null;
 	/** The version of this package. */
 	version: string;
+	/** As in {@link Provenance}. */
+	facts?: RunFacts;
 }
 
 /** The rows of {@link evaluateLogs}, in the order of the traces. */

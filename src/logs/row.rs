@@ -1,14 +1,24 @@
 //! A scored trace as a line of JSON.
 
 use knowledgepulse_calibrate::{Row, Source};
-use knowledgepulse_import::{Origin, Provenance, Source as ImportSource};
+use knowledgepulse_import::{Origin, Provenance, RunFacts, Source as ImportSource};
 use knowledgepulse_scoring::{Error, Result, Trace, scorer::Outcome};
+use serde::Serialize;
 
 use super::lines::Slot;
 use crate::model::{Choice, ModelEmbedder, NoveltyKind, Warning};
 
 /// The maximum length of the objective in a row, in characters.
 const OBJECTIVE_CHARS: usize = 120;
+
+/// A row, and what calibration does not read.
+#[derive(Serialize)]
+struct Line {
+    #[serde(flatten)]
+    row: Row,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facts: Option<RunFacts>,
+}
 
 /// Returns a function from the result of a trace to its line.
 pub fn line_of(
@@ -54,7 +64,6 @@ pub fn line_of(
             confidence_from: name_of(provenance.confidence_from),
             objective: Some(objective),
             steps: Some(steps as u64),
-            facts: provenance.facts.map(|facts| serde_json::json!(facts)),
             tokens: text.map(|text| text.tokens as u64),
             is_cut: text.is_some_and(|text| text.is_cut),
             novelty: text.filter(|_| kind != NoveltyKind::Text).map(|_| kind.name().to_owned()),
@@ -63,7 +72,7 @@ pub fn line_of(
             version: env!("CARGO_PKG_VERSION").to_owned(),
             label: None,
         };
-        match serde_json::to_string(&row) {
+        match serde_json::to_string(&Line { row, facts: provenance.facts }) {
             Ok(line) => Slot::Line(line, warning),
             Err(error) => failed(&Error::internal(error)),
         }

@@ -59,9 +59,6 @@ pub struct Row {
     pub confidence_from: Option<String>,
     pub objective: Option<String>,
     pub steps: Option<u64>,
-    /// What the log says beside the trace, which calibration does not read.
-    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
-    pub facts: Option<serde_json::Value>,
     pub tokens: Option<u64>,
     #[serde(default)]
     pub is_cut: bool,

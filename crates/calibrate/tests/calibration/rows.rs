@@ -35,7 +35,6 @@ pub fn row(number: usize) -> Row {
         confidence_from: None,
         objective: None,
         steps: None,
-        facts: None,
         tokens: Some(100),
         is_cut: false,
         novelty: None,

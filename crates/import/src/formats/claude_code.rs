@@ -125,7 +125,9 @@ impl Session {
     fn read(&mut self, record: Value, kind: &str, is_repeated: bool, run: &mut Run) {
         let begin = run.events.len();
         self.read_record(record, kind, is_repeated, run);
-        run.facts.place(record.name("cwd"), record.name("gitBranch"));
+        if run.facts.cwd.is_none() || run.facts.branch.is_none() {
+            run.facts.place(record.name("cwd"), record.name("gitBranch"));
+        }
         run.end_record(record.member("timestamp"), begin);
     }
 
@@ -176,8 +178,8 @@ impl Session {
             run.facts.model(model);
             self.read_answer(content, turn, run);
         } else {
-            let result = record.first(&["toolUseResult", "tool_use_result"]);
-            run.facts.calls_of_subagent(result.member("totalToolUseCount"));
+            let result = record.object("toolUseResult");
+            run.facts.calls_of_subagent(result.get("totalToolUseCount"));
             self.read_user(content, run);
         }
     }
