@@ -2,7 +2,7 @@
 
 use knowledgepulse_calibrate::{
     Calibration, Options, Row, read_json,
-    report::{self, Context},
+    report::{self, Context, runs::Page},
 };
 use knowledgepulse_scoring::Invalid;
 use knowledgepulse_workers::LONG;
@@ -57,4 +57,11 @@ pub fn calibration_report<'env>(
         report::html(&calibration, &rows, &context)
     };
     in_background(&LONG, env, report)
+}
+
+/// Resolves to the page of runs in HTML. `page` is JSON.
+#[napi(catch_unwind)]
+pub fn runs_page(env: &Env, page: String) -> Result<Unknown<'_>> {
+    let render = move || read_json::<Page>(&page, Invalid::Option, "page")?.html();
+    in_background(&LONG, env, render)
 }

@@ -23,7 +23,7 @@ import { conversation } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { named } from "../support/stores.mjs";
 import { compile } from "../support/typescript.mjs";
-import { furnish, noShell, programIn, read } from "./furnish.mjs";
+import { checkout, furnish, noShell, programIn, read } from "./furnish.mjs";
 
 const folder = temporaryFolder({ after });
 furnish(folder);
@@ -257,10 +257,10 @@ describe("the hook of claude-code-plugin", { skip: noShell }, () => {
 
 	/** Ends a session as Claude Code does; returns the exit code of the hook. */
 	async function endSession(transcript) {
-		const { hooks } = JSON.parse(read("examples/claude-code-plugin/hooks/hooks.json"));
+		const { hooks } = JSON.parse(read("packages/cli/claude-code-plugin/hooks/hooks.json"));
 		const [{ command, timeout }] = hooks.SessionEnd[0].hooks;
 		const PATH = `${join(folder, "bin")}:${process.env.PATH}`;
-		const CLAUDE_PLUGIN_ROOT = join(folder, "examples/claude-code-plugin");
+		const CLAUDE_PLUGIN_ROOT = join(checkout, "packages/cli/claude-code-plugin");
 		const env = { ...process.env, HOME: folder, PATH, CLAUDE_PLUGIN_ROOT };
 		const hook = spawn("sh", ["-c", command], { env, timeout: timeout * 1000 });
 		hook.stdin.end(JSON.stringify({ hook_event_name: "SessionEnd", transcript_path: transcript }));

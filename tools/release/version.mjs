@@ -22,7 +22,7 @@ for (const file of [
 	"package.json",
 	...Object.keys(PLATFORMS).map((name) => `npm/${name}/package.json`),
 	...WORKSPACES.map((name) => `packages/${name}/package.json`),
-	"examples/claude-code-plugin/.claude-plugin/plugin.json",
+	"packages/cli/claude-code-plugin/.claude-plugin/plugin.json",
 ])
 	edit(file, `"(?:version|${main}(?:-[a-z]+)?)": "`);
 edit("Cargo.toml", '^version = "');

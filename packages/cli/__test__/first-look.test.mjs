@@ -124,6 +124,9 @@ test("kp-score says first why there are no runs", async () => {
 	const args = ["score", path, "--assume-success", "skip"];
 	const { stderr } = await assertEnds(2, args);
 	assert.match(stderr, /no traces in 1 source \(skipped: success_unknown 1\)/);
+	const open = [2, 3].map((n) => write(`open-${n}.jsonl`, linesOf(sessionOf(n).slice(0, 1))));
+	const several = await assertEnds(2, [...args, ...open]);
+	assert.match(several.stderr, /\(skipped: 2 without an answer, success_unknown 1\)/);
 });
 
 test("kp-score score --top keeps the highest scores, in order", async () => {
@@ -144,7 +147,7 @@ test("kp-score explain --id takes what a table shows", { skip: skipWithoutTermin
 	assert.deepEqual(others, []);
 	assert.ok(found.id.startsWith(`kp:trace:${id}`));
 	const shown = await onTerminal([...args, "--no-progress"], { NO_COLOR: "1" });
-	assert.match(shown, /code · succeeded \(assumed\) · 4 steps/);
+	assert.match(shown, /code · success assumed · 4 steps/);
 	for (const cause of ["3 types, 4 steps", "1 tool in 4 steps", "confidence 0\\.8 by default"])
 		assert.match(shown, new RegExp(`^ +${cause}\r?$`, "m"));
 	const most = [...shown.matchAll(/up to \+(\d\.\d{3})/g)].map(([, text]) => text);

@@ -49,7 +49,7 @@ const WRITING = [
 	[["score", "many.jsonl", ...OFF, "-o", "out"], "old\n", areLines],
 	[["import", "many.jsonl", "-o", "out"], "old\n", areLines],
 	[
-		["calibrate", "many.jsonl", ...OFF, "--replicates", "100", "--html", "out"],
+		["calibrate", "many.jsonl", "--novelty", "words", "--replicates", "100", "--html", "out"],
 		html,
 		(text) => text.startsWith("<!doctype html>") && text.trimEnd().endsWith("</html>"),
 	],

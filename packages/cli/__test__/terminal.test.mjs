@@ -15,6 +15,7 @@ import {
 const require = createRequire(import.meta.url);
 const { Output } = require("../lib/output.js");
 const { rowTable } = require("../lib/row-table.js");
+const { shareOf } = require("../lib/job.js");
 const { duration, fit, shown } = require("../lib/terminal.js");
 
 const BOLD = "\u001b[1m";
@@ -92,8 +93,13 @@ test("rowTable fits the terminal, and shows ids that explain --id takes", () => 
 	}
 });
 
-test("duration rounds to whole seconds before it counts minutes", () =>
-	assert.deepEqual([40, 59_600, 119_700].map(duration), ["40 ms", "1 min 0 s", "2 min 0 s"]));
+test("duration rounds to whole seconds before it counts minutes and hours", () =>
+	assert.deepEqual([40, 59_600, 119_700, 7_500_000].map(duration), [
+		"40 ms",
+		"1 min 0 s",
+		"2 min 0 s",
+		"2 h 5 min",
+	]));
 
 test("fit cuts text between characters", () => {
 	for (let columns = 1; columns < 8; columns += 1)
@@ -106,3 +112,46 @@ test("Output uses 100 columns if a terminal reports 0", () => {
 	const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 0 });
 	assert.equal(new Output(stream).width, 100);
 });
+
+for (const [name, sizes, inputs, finished, expected] of [
+	["nothing read", [100, 100], [], 0, 0],
+	["a stream", [undefined], [[10, 1]], 1, undefined],
+	["half of a file", [1000], [[500, 10]], 10, 0.5],
+	["runs that are read ahead", [1000], [[1000, 10]], 2, 0.2],
+	[
+		"a long file of one run among short ones",
+		[10, 10, 9000, 10],
+		[
+			[10, 1],
+			[10, 1],
+		],
+		2,
+		0.5,
+	],
+	[
+		"a file of many runs after files of one",
+		[10, 10, 1000],
+		[
+			[10, 1],
+			[10, 1],
+			[100, 9],
+		],
+		2,
+		2 / 92,
+	],
+	[
+		"compressed files",
+		[10, 10],
+		[
+			[400, 3],
+			[400, 3],
+		],
+		6,
+		1,
+	],
+])
+	test(`shareOf counts runs: ${name}`, () => {
+		const found = inputs.map(([bytes, traces]) => ({ bytes, traces }));
+		const sources = sizes.map((size) => ({ size }));
+		assert.equal(shareOf(found, sources, finished), expected);
+	});

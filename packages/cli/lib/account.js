@@ -1,5 +1,6 @@
 /** Explains a score as text. */
 const { InputError } = require("./exit.js");
+const { outcomeOf } = require("./facts.js");
 const { DIMENSIONS, bar, count, fit, plain, signed, style } = require("./terminal.js");
 
 const WITHOUT = {
@@ -45,6 +46,18 @@ function causesOf({ metadata, outcome, steps }, { confidenceFrom }, { maxSimilar
 	};
 }
 
+/** The dimensions of an account as text: `{ title, value, product, most, cause }`. */
+function partsOf({ trace, provenance, report: { dimensions, novelty, weights } }) {
+	const causes = causesOf(trace, provenance, novelty);
+	return Object.entries(dimensions).map(([name, value]) => ({
+		title: DIMENSIONS[name].title,
+		value,
+		product: `× ${weights[name].toFixed(2)} = ${(value * weights[name]).toFixed(3)}`,
+		most: `up to +${((1 - value) * weights[name]).toFixed(3)}`,
+		cause: causes[name],
+	}));
+}
+
 /** A row as `accountOf` takes it, with the weights of `profiles`. The row has the names of the rules only. */
 function explained(row, profiles) {
 	const { scoreWith } = require("@knowledgepulse/scoring");
@@ -75,10 +88,10 @@ function explained(row, profiles) {
 function accountOf({ trace, provenance, report, nearest = "", length }, { width }) {
 	const { id, metadata, steps, task } = trace;
 	const { source, successFrom } = provenance;
-	const { dimensions, weights, overrides, novelty, profile, text } = report;
+	const { overrides, novelty, profile, text } = report;
 	const facts = [
 		metadata.task_domain === profile ? profile : `${metadata.task_domain} (weights: ${profile})`,
-		`${metadata.success ? "succeeded" : "failed"}${successFrom === "assumed" ? " (assumed)" : ""}`,
+		outcomeOf({ success: metadata.success, successFrom }),
 		count(length ?? steps.length, "step"),
 	];
 	if (text) facts.push(`${count(text.tokens, "token")}${text.isCut ? ", the rest was cut" : ""}`);
@@ -89,20 +102,16 @@ function accountOf({ trace, provenance, report, nearest = "", length }, { width 
 		style("dim", plain(`${source.name}${source.line ? `:${source.line}` : ""}`)),
 		"",
 	];
-	const causes = causesOf(trace, provenance, novelty);
-	const longest = Math.max(...Object.values(causes).map(({ length }) => length));
+	const parts = partsOf({ trace, provenance, report });
+	const longest = Math.max(...parts.map(({ cause }) => cause.length));
 	/** Whether the causes get lines of their own. */
 	const isNarrow = LINE + 2 + longest > width;
-	for (const [name, value] of Object.entries(dimensions)) {
-		const weight = weights[name];
-		const product = `× ${weight.toFixed(2)} = ${(value * weight).toFixed(3)}`;
+	for (const { title, value, product, most, cause } of parts) {
 		const graph = width < LINE ? "" : ` ${bar(value)}`;
-		const most = `up to +${((1 - value) * weight).toFixed(3)}`;
 		lines.push(
-			`  ${DIMENSIONS[name].title.padEnd(14)}  ${value.toFixed(3)}${graph}  ${product}  ${most}${isNarrow ? "" : `  ${style("dim", causes[name])}`}`,
+			`  ${title.padEnd(14)}  ${value.toFixed(3)}${graph}  ${product}  ${most}${isNarrow ? "" : `  ${style("dim", cause)}`}`,
 		);
-		if (isNarrow && causes[name])
-			lines.push(style("dim", `${" ".repeat(18)}${fit(causes[name], width - 19)}`));
+		if (isNarrow && cause) lines.push(style("dim", `${" ".repeat(18)}${fit(cause, width - 19)}`));
 	}
 	const [first] = overrides;
 	if (first) lines.push(`  ${"weighted sum".padEnd(49)} = ${first.before.toFixed(3)}`);
@@ -117,4 +126,4 @@ function accountOf({ trace, provenance, report, nearest = "", length }, { width 
 	return `${lines.join("\n")}\n\n`;
 }
 
-module.exports = { accountOf, explained };
+module.exports = { RULES, accountOf, explained, partsOf };

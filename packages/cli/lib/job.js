@@ -24,22 +24,25 @@ function lostOf(inputs) {
 	];
 	const lost = tally(skippedIn(others).filter(([reason]) => LOST.includes(reason)));
 	const subagents = files.length > 0 ? count(files.length, "sub-agent file") : "";
-	const answered = lost.replace(/no_steps ([\d,]+)/, "$1 without an answer");
+	const answered = lost.replace(/no_steps (\d+(?:,\d{3})*)/, "$1 without an answer");
 	return [subagents, answered].filter(Boolean).join(", ");
 }
 
 /**
- * Returns the completed share of sources, if their sizes are known, from the number of finished traces. `inputs` count
- * traces already when they are read. Each source counts alike, because most have one run, of any length.
+ * Returns the share of finished runs, if the sizes of the sources are known. The source that is being read has runs as
+ * large as those before its place, and each one after it has as many as those before it. `inputs` count runs already when
+ * they are read. Bytes would not tell: a long run takes no more time than a short one.
  */
-function shareOf(inputs, sources, traces) {
+function shareOf(inputs, sources, finished) {
+	if (inputs.length === 0) return 0;
 	if (sources.some(({ size }) => size === undefined)) return undefined;
-	const read = inputs.reduce(
-		(sum, { bytes }, index) => sum + Math.min(1, bytes / (sources[index].size || 1)),
-		0,
-	);
-	const found = inputs.reduce((sum, input) => sum + input.traces, 0);
-	return found === 0 ? 0 : (read / sources.length) * (traces / found);
+	const ended = inputs.slice(0, -1).reduce((sum, { traces }) => sum + traces, 0);
+	const { bytes, traces } = inputs.at(-1);
+	const { size } = sources[inputs.length - 1];
+	const current = bytes < size && bytes > 0 ? (traces * size) / bytes : traces;
+	const each = inputs.length > 1 ? ended / (inputs.length - 1) : Math.max(current, 1);
+	const expected = ended + current + (sources.length - inputs.length) * each;
+	return expected > 0 ? Math.min(finished / expected, 1) : 0;
 }
 
 /** Shows an error of an item. */
@@ -73,14 +76,16 @@ class Remarks {
 		this.#domains.set(domain, (this.#domains.get(domain) ?? 0) + 1);
 	}
 
+	/** How many runs were assumed to have succeeded or failed; empty if none. */
+	get assumedText() {
+		if (this.#assumed === 0) return "";
+		const assumed = this.#options.assumeSuccess === "false" ? "failure" : "success";
+		return `${assumed} assumed for ${this.#assumed} of ${count(this.traces, "run")}, whose logs do not say it (--assume-success)`;
+	}
+
 	/** Notes the number of runs whose success was assumed. */
 	noteAssumed(mark = "") {
-		const { assumeSuccess, quiet } = this.#options;
-		if (this.#assumed === 0 || quiet) return;
-		const assumed = assumeSuccess === "false" ? "failure" : "success";
-		say(
-			`${mark}${assumed} assumed for ${this.#assumed} of ${count(this.traces, "run")}, whose logs do not say it (--assume-success)`,
-		);
+		if (this.assumedText && !this.#options.quiet) say(`${mark}${this.assumedText}`);
 	}
 
 	/** Warns of runs with their own domain, which `--domain` does not change. */
@@ -292,4 +297,4 @@ class Job extends AbortController {
 	}
 }
 
-module.exports = { Job, sayError };
+module.exports = { Job, sayError, shareOf };

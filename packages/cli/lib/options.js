@@ -23,6 +23,20 @@ const share = number(0, 1);
 const positive = number(1, 1_000_000, true);
 const whole = number(0, Number.MAX_SAFE_INTEGER, true);
 
+const DAY_MS = 86_400_000;
+
+/** A parser for a day or a time, as milliseconds: of a day its beginning, or for `isEnd` its end, in UTC. */
+const time =
+	(isEnd = false) =>
+	(text) => {
+		const day = text.slice(0, 10);
+		// Date.parse takes the 30th of February for a day in March; an invalid date has no JSON.
+		const isDate = day.length === 10 && new Date(day).toJSON()?.startsWith(day);
+		const value = isDate ? Date.parse(text) : Number.NaN;
+		if (!Number.isNaN(value)) return isEnd && text === day ? value + DAY_MS : value;
+		throw new InvalidArgumentError("Expected a day such as 2026-01-31, or an ISO 8601 time.");
+	};
+
 const all = (value, values = []) => [...values, value];
 
 /**
@@ -30,9 +44,17 @@ const all = (value, values = []) => [...values, value];
  * its default, if it has them.
  */
 const OPTIONS = {
+	"--count <n>": ["the most runs to choose", positive],
+	"--copy <folder>": "copy the logs of the chosen runs there, as they are",
 	"--threshold <score>": ["the lowest accepted score", share],
 	"--min-share <share>": ["exit code 3 if a smaller share of the runs is accepted", share],
 	"--top <n>": ["only the runs with the highest scores, the highest first", positive],
+	"--facts":
+		"show the project, date, active time, tokens, failed and refused calls of each run in the table, in place of the dimensions",
+	"--since <date>": ["only runs that began on this day (UTC) or later", time()],
+	"--until <date>": ["only runs that began on this day (UTC) or earlier", time(true)],
+	"--project <name>": "only runs in folders of this name",
+	"--by <fact>": ["one line for all runs of a project, in place of each run", ["project"]],
 	"--decide":
 		"only decide: score a run only where that is needed, and compare with accepted runs only",
 	"--again":
@@ -87,6 +109,10 @@ const OPTIONS = {
 		"`window`: embed what the model's window takes; `whole`: all (default: `window`)",
 		["window", "whole"],
 	],
+	"--novelty <kind>": [
+		"what novelty compares: the `text` that the model sees, the whole `run`, or its `words`, without the model (default: `text`)",
+		["text", "run", "words"],
+	],
 	"--memory <file>":
 		"snapshot of the traces scored before; `score` writes it back, other commands only read it (with `--store`, `score` reads only what came after it)",
 	"--profiles <file>": "weights by domain, as JSON for `new Scorer()`",
@@ -101,7 +127,8 @@ const OPTIONS = {
 
 /** Options that exclude one another. */
 const CONFLICTS = {
-	decide: ["again", "group", "top"],
+	by: ["facts", "html", "top"],
+	decide: ["again", "by", "facts", "group", "html", "project", "since", "top", "until"],
 	dryRun: ["output"],
 	table: ["json"],
 	targetShare: ["targetPrecision", "threshold"],
@@ -122,8 +149,13 @@ function optionsOf({ options }) {
 const CALIBRATING = `targetShare targetPrecision threshold labels fit html rows first level
 	replicates seed`.split(/\s+/);
 const GATING = ["threshold", "minShare", "top", "decide", "again"];
+const SELECTING = ["since", "until", "project"];
 const READING = ["from", "assumeSuccess", "domain", "errors"];
-const SCORING = "embedder precision model pooling longText memory profiles store".split(" ");
+const SCORING = "embedder precision model pooling longText novelty memory profiles store".split(
+	" ",
+);
+/** Of a command that scores without a memory. */
+const ALONE = SCORING.filter((name) => !["memory", "store"].includes(name));
 const WRITING = ["output", "json", "table", "quiet", "progress"];
 
 const READING_EXAMPLES = [
@@ -134,6 +166,7 @@ const READING_EXAMPLES = [
 
 const SCORING_EXAMPLES = [
 	"runs.jsonl --precision fast --embedder auto",
+	"runs.jsonl --novelty run",
 	"runs.jsonl --memory novelty.kpcache --profiles profiles.json",
 	"runs.jsonl --model models/multilingual-e5-small --pooling mean --long-text whole",
 	'runs.jsonl --store "sqlite:novelty.db?namespace=support"',
@@ -143,7 +176,17 @@ const SCORING_EXAMPLES = [
 const COMMANDS = {
 	score: {
 		help: "Scores the runs in logs, in the order of the times of their sources.",
-		options: [...GATING, ...READING, ...SCORING, "group", ...WRITING],
+		options: [
+			...GATING,
+			"html",
+			"facts",
+			...SELECTING,
+			"by",
+			...READING,
+			...SCORING,
+			"group",
+			...WRITING,
+		],
 		examples: [
 			"runs.jsonl",
 			"runs.jsonl --json | jq .score",
@@ -151,11 +194,40 @@ const COMMANDS = {
 			"runs.jsonl --quiet --no-progress --output rows.jsonl",
 			"runs.jsonl --threshold 0.45 --min-share 0.8",
 			"runs.jsonl --top 10",
+			"sessions --html runs.html",
+			"sessions --facts --since 2026-01-01 --until 2026-01-31",
+			"sessions --by project --project shop",
 			"runs.jsonl --threshold 0.75 --decide",
 			...READING_EXAMPLES,
 			...SCORING_EXAMPLES,
 			"runs.jsonl --group /metadata/task_id",
 			"sessions --memory novelty.kpcache --again",
+		],
+	},
+	select: {
+		help: "Chooses a set of runs: each is the one with the highest score, compared with those chosen before it.",
+		options: [
+			"count",
+			"threshold",
+			"copy",
+			"facts",
+			...SELECTING,
+			...READING,
+			...ALONE,
+			...WRITING,
+		],
+		more: `
+The chosen runs are shown in their order, with the scores that they have there. --output gets their
+traces, one a line, as kp-score import writes them. No memory is read or changed.
+`,
+		examples: [
+			"sessions --count 10 --novelty run",
+			"sessions --count 10 --copy chosen --since 2026-01-01 --until 2026-01-31 --project shop",
+			"runs.jsonl --count 50 --threshold 0.4 -o chosen.jsonl --facts --table",
+			"runs.jsonl --json --quiet --no-progress --output chosen.jsonl",
+			"runs.jsonl --profiles profiles.json",
+			...READING_EXAMPLES,
+			...SCORING_EXAMPLES.filter((example) => !/--(memory|store)/.test(example)),
 		],
 	},
 	explain: {

@@ -1,15 +1,72 @@
 /** Rows as a table, line by line. */
+const { dateOf, projectOf, tokensOf } = require("./facts.js");
 const { DIMENSIONS, fit, style } = require("./terminal.js");
 
 const SHORT = { "single-thought": "=0.1", "error-recovery": "+0.1", "low-tool-diversity": "−0.1" };
 
 const COLUMNS = Object.values(DIMENSIONS).map(({ title, column }) => `${column} ${title}`);
 
-const LEGEND = `${COLUMNS.join(" · ")}
-rules +0.1 more than two recoveries, −0.1 a single tool, =0.1 a single thought · id: explain --id shows why`;
+const ID = "id: explain --id shows why";
 
-/** Below this width of the terminal, dimensions and rules are left out. */
-const NARROW = 72;
+const legendOf = ({ facts }) =>
+	facts
+		? `active without pauses of more than 10 minutes · tokens without those from a cache · ${ID}`
+		: `${COLUMNS.join(" · ")}
+rules +0.1 more than two recoveries, −0.1 a single tool, =0.1 a single thought · ${ID}`;
+
+/** Such as `950`, `12k` or `3.4M`; a dash if unknown. */
+function short(n) {
+	if (n === null) return "–";
+	const [unit, name] = n < 1e3 ? [1, ""] : n < 1e6 ? [1e3, "k"] : [1e6, "M"];
+	return `${(n / unit).toFixed(unit > 1 && n < 10 * unit ? 1 : 0)}${name}`;
+}
+
+/** Such as `40 s`, `12 min` or `3.2 h`; a dash if unknown. */
+function brief(ms) {
+	if (ms === null) return "–";
+	const minutes = ms / 60_000;
+	if (minutes < 1) return `${(ms / 1000).toFixed(0)} s`;
+	return minutes < 60 ? `${minutes.toFixed(0)} min` : `${(minutes / 60).toFixed(1)} h`;
+}
+
+const two = (number, columns) => number.toFixed(2).padStart(columns);
+
+function scoreCells({ dimensions, overrides, similarity, successFrom }) {
+	const rules = overrides.map((name) => SHORT[name] ?? name).join(" ");
+	return [
+		two(dimensions.complexity, 5),
+		`${two(dimensions.novelty, 5)}${similarity === null ? "*" : " "}`,
+		two(dimensions.toolDiversity, 4),
+		`${two(dimensions.outcomeConfidence, 4)}${successFrom === "assumed" ? "?" : " "}`,
+		rules.padEnd(10),
+	];
+}
+
+function factCells(row) {
+	const { activeMs = null, failed = null, refused = null } = row.facts ?? {};
+	return [
+		fit(projectOf(row) ?? "–", 10).padEnd(10),
+		(dateOf(row) ?? "–").padEnd(10),
+		brief(activeMs).padStart(6),
+		short(tokensOf(row)).padStart(6),
+		short(failed).padStart(6),
+		short(refused).padStart(7),
+	];
+}
+
+/** The cells between score and id: their head, their width with the score, and the least width that they need. */
+const SCORES = {
+	head: "compl  novel   tools  outc   rules       ",
+	taken: 52,
+	least: 72,
+	cellsOf: scoreCells,
+};
+const FACTS = {
+	head: "project     date        active  tokens  failed  refused  ",
+	taken: 69,
+	least: 80,
+	cellsOf: factCells,
+};
 
 /** What ids of importers begin with; `explain --id` takes what follows. */
 const PREFIX = "kp:trace:";
@@ -19,30 +76,23 @@ const shortId = (id) =>
 	(id ?? "").replace(PREFIX, "").replace(/^([\da-f]{8})-[\da-f]{4}-8[\da-f-]{21}$/, "$1");
 
 /** Returns a function that formats a row; the first line comes with the table head. */
-function rowTable({ width }, { threshold }) {
+function rowTable({ width }, { threshold, facts }) {
+	const middle = facts ? FACTS : SCORES;
 	const hasThreshold = threshold !== undefined;
-	const isNarrow = width < NARROW;
+	const isNarrow = width < middle.least;
 	/** The width of id and objective together. */
-	const left = width - (hasThreshold ? 2 : 0) - (isNarrow ? 10 : 52);
+	const left = width - (hasThreshold ? 2 : 0) - (isNarrow ? 10 : middle.taken);
 	/** The width of the id, known from the first row. */
 	let idColumns;
 
-	function lineOf({ dimensions, id, objective, overrides, score, similarity, successFrom }) {
+	function lineOf(row) {
+		const { id, objective, score } = row;
 		const isAccepted = !hasThreshold || score >= threshold;
 		const mark = isAccepted ? style("green", "✓") : style("dim", "·");
 		const value = score.toFixed(3);
-		const two = (number, columns) => number.toFixed(2).padStart(columns);
-		const rules = overrides.map((name) => SHORT[name] ?? name).join(" ");
-		const parts = [
-			two(dimensions.complexity, 5),
-			`${two(dimensions.novelty, 5)}${similarity === null ? "*" : " "}`,
-			two(dimensions.toolDiversity, 4),
-			`${two(dimensions.outcomeConfidence, 4)}${successFrom === "assumed" ? "?" : " "}`,
-			rules.padEnd(10),
-		];
 		const cells = [
 			`${hasThreshold ? `${mark} ` : ""}${isAccepted ? style("bold", value) : value}`,
-			...(isNarrow ? [] : parts),
+			...(isNarrow ? [] : middle.cellsOf(row)),
 			style("dim", fit(shortId(id), idColumns).padEnd(idColumns)),
 			fit(objective ?? "", left - idColumns),
 		];
@@ -53,10 +103,10 @@ function rowTable({ width }, { threshold }) {
 		if (idColumns !== undefined) return lineOf(row);
 		idColumns = Math.min(Math.max(shortId(row.id).length, 4), Math.max(left >> 1, 8), 36);
 		const start = hasThreshold ? "  " : "";
-		const names = isNarrow ? "" : "compl  novel   tools  outc   rules       ";
+		const names = isNarrow ? "" : middle.head;
 		const head = `${start}score  ${names}${"id".padEnd(idColumns)}  objective`;
 		return `${style("dim", head)}\n${lineOf(row)}`;
 	};
 }
 
-module.exports = { LEGEND, PREFIX, rowTable, shortId };
+module.exports = { PREFIX, brief, legendOf, rowTable, short, shortId };

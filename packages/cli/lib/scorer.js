@@ -34,10 +34,24 @@ async function copyOf(store, options) {
 	}
 }
 
+/** The settings of a scorer without a memory. */
+function settingsOf(options, profiles) {
+	const { embedder, precision, model, pooling, longText, novelty } = options;
+	return { embedder, precision, model, pooling, longText, novelty, profiles };
+}
+
+/** A scorer without a memory, for a job. */
+async function openAlone(job) {
+	const scorer = new Scorer(settingsOf(job.options, await profilesOf(job)));
+	atEnd(() => scorer.close());
+	if (job.options.embedder === "required") await job.until(scorer.warmup());
+	return scorer;
+}
+
 /** The scorer for the options. */
 async function scorerOf(options, { profiles, saved, store }) {
-	const { memory, embedder, precision, model, pooling, longText } = options;
-	const settings = { embedder, precision, model, pooling, longText, profiles };
+	const { memory } = options;
+	const settings = settingsOf(options, profiles);
 	if (store && !saved) return copyOf(store, settings);
 	const shared = store ? { ...settings, store, storeMode: "required" } : settings;
 	// A memory that is only read must exist.
@@ -102,4 +116,4 @@ async function openScorer(job, { saved = false, again = !saved } = {}) {
 	};
 }
 
-module.exports = { openScorer, profilesOf };
+module.exports = { openAlone, openScorer, profilesOf };

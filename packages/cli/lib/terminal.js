@@ -41,7 +41,9 @@ function duration(ms) {
 	if (ms < 1000) return `${ms.toFixed(0)} ms`;
 	const seconds = Math.round(ms / 1000);
 	if (seconds < 60) return `${(ms / 1000).toFixed(1)} s`;
-	return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+	const minutes = Math.floor(seconds / 60);
+	if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
+	return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 /** Sums counts by name: such as `success_unknown 3, no_steps 1`, the most frequent first. */
@@ -172,6 +174,7 @@ module.exports = {
 	count,
 	duration,
 	fit,
+	grouped,
 	hint,
 	masked,
 	percent,

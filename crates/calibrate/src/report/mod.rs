@@ -1,6 +1,7 @@
 //! The report: a calibration as one HTML file, which needs no network, no script and no other file.
 
 mod charts;
+pub mod runs;
 mod svg;
 mod text;
 

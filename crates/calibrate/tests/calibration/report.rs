@@ -115,6 +115,18 @@ fn report_has_every_section() {
 }
 
 #[test]
+fn report_does_not_call_an_assumed_success_a_success() {
+    let mut rows = rows(30, |_, _| None);
+    for (number, row) in rows.iter_mut().enumerate() {
+        row.success_from = Some("assumed".to_owned());
+        row.success = number > 0;
+    }
+    let html = render(&rows, None, false);
+    assert!(html.contains("<td>assumed</td>") && html.contains("<td>failure assumed</td>"));
+    assert!(!html.contains("<td>yes") && !html.contains("<td>no"));
+}
+
+#[test]
 fn text_is_escaped_everywhere() {
     let mut rows = rows(90, |number, _| Some(number.is_multiple_of(2)));
     for row in &mut rows {

@@ -1,14 +1,14 @@
 /** kp-score calibrate */
 const { calibrate, calibrationReport } = require("@knowledgepulse/scoring/calibrate");
-const { version } = require("../../package.json");
 const { calibrationText } = require("../calibration-text.js");
 const { InputError } = require("../exit.js");
 const { openFile, show } = require("../output.js");
+const { settingsOf } = require("../page.js");
 const { eachRow } = require("../rows.js");
 const { Job } = require("../job.js");
 const { profilesOf } = require("../scorer.js");
 const { boundedContentsOf, sourcesOf } = require("../sources.js");
-const { count, masked, warn } = require("../terminal.js");
+const { count, warn } = require("../terminal.js");
 
 const LABELS = new Map(
 	Object.entries({ 1: true, true: true, yes: true, 0: false, false: false, no: false }),
@@ -59,10 +59,6 @@ function label(rows, labels) {
 	if (unused.size > 0) warn(`${count(unused.size, "label")} without a run`);
 }
 
-/** An argument of the command line, without the store, whose URL may have a password anywhere. */
-const shownArgument = (argument, index, all) =>
-	all[index - 1] === "--store" ? "***" : masked(argument.replace(/^--store=.*$/s, "--store=***"));
-
 /** The target of a calibration; undefined without one. */
 function targetOf({ targetShare, targetPrecision, threshold }) {
 	const targets = { share: targetShare, precision: targetPrecision, threshold };
@@ -92,10 +88,7 @@ module.exports = async function calibration([args], options) {
 	if (job.endedEarly(`after ${count(rows.length, "run")}: nothing was calibrated`))
 		return job.exitCode();
 	if (htmlFile) {
-		// As it was typed, without secrets and the folders of Node.js and the script.
-		const command = ["kp-score", ...process.argv.slice(2).map(shownArgument)].join(" ");
-		const settings = { command, made: new Date().toISOString(), "kp-score": version };
-		await htmlFile.write(await calibrationReport(calibration, rows, { settings }));
+		await htmlFile.write(await calibrationReport(calibration, rows, { settings: settingsOf() }));
 		await htmlFile.commit();
 	}
 	await show(job.output, calibration, calibrationText);

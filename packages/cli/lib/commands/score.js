@@ -1,83 +1,58 @@
 /** kp-score score */
 const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
-const { show } = require("../output.js");
-const { LEGEND, rowTable } = require("../row-table.js");
+const { isSelected } = require("../facts.js");
+const { openFile, show } = require("../output.js");
+const { pageOf } = require("../page.js");
+const { Projects, projectTable } = require("../projects.js");
+const { legendOf, rowTable } = require("../row-table.js");
 const { Job } = require("../job.js");
 const { openScorer } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
-const { DIMENSIONS, count, duration, percent, style, warn } = require("../terminal.js");
+const { Statistics } = require("../statistics.js");
+const { count, duration, grouped, percent, style, warn } = require("../terminal.js");
 
-/** If this share of the rows has one value, the dimension hardly affects the order. */
-const ALIKE = 0.8;
-
-/** With fewer rows, equal values are chance. */
-const FEW = 10;
-
-/** Counts of rows, and their scores. */
-class Statistics {
-	scores = [];
-	/** The number of rows by dimension and value. */
-	#values = new Map(Object.keys(DIMENSIONS).map((name) => [name, new Map()]));
-	uncompared = 0;
-
-	add({ dimensions, score, similarity }) {
-		this.scores.push(score);
-		if (similarity === null) this.uncompared += 1;
-		for (const [name, values] of this.#values) {
-			const value = dimensions[name].toFixed(2);
-			values.set(value, (values.get(value) ?? 0) + 1);
-		}
-	}
-
-	/** The number of scores from a threshold on, and their share. */
-	acceptedBy(threshold) {
-		const accepted = this.scores.filter((score) => score >= threshold).length;
-		return { accepted, share: this.scores.length === 0 ? 0 : accepted / this.scores.length };
-	}
-
-	/** Such as `median 0.402, 90th percentile 0.587, maximum 0.613`. */
-	get text() {
-		const sorted = Float64Array.from(this.scores).sort();
-		const at = (share) => sorted[Math.ceil(share * sorted.length) - 1].toFixed(3);
-		return `median ${at(0.5)}, 90th percentile ${at(0.9)}, maximum ${at(1)}`;
-	}
-
-	/** The dimensions that hardly affect the order, such as `outcome is 0.80 in all 46 runs`. */
-	get alike() {
-		if (this.scores.length < FEW) return [];
-		return [...this.#values].flatMap(([name, values]) => {
-			const [value, n] = [...values].reduce((most, each) => (each[1] > most[1] ? each : most));
-			if (n < ALIKE * this.scores.length) return [];
-			const where =
-				n === this.scores.length ? `all ${n} runs` : `${n} of ${this.scores.length} runs`;
-			return `${DIMENSIONS[name].title} is ${value} in ${where}`;
-		});
-	}
+/** How many runs the memory had; empty if none. */
+function knownText({ again }, { known, traces }) {
+	if (known === 0) return "";
+	const what = again ? "not added again" : "not scored; --again scores them";
+	return `${grouped(known)} of ${grouped(traces + (again ? 0 : known))} scored before: ${what}`;
 }
 
 function summarise(job, statistics, remarks, ms) {
-	const { again, threshold } = job.options;
+	const { options } = job;
 	const { isText } = job.output;
-	const { alike, uncompared } = statistics;
-	const { known, traces: scored } = remarks;
-	if (known > 0) {
-		const all = scored + (again ? 0 : known);
-		const what = again ? "not added again" : "not scored; --again scores them";
-		job.note(`${known} of ${all} scored before: ${what}`);
-	}
-	const scores = scored > 0 ? `: ${statistics.text}` : "";
-	job.note(`${style("bold", count(scored, "trace"))} in ${duration(ms)}${scores}`);
-	const { accepted, share } = statistics.acceptedBy(threshold);
-	if (threshold !== undefined && scored > 0)
-		job.note(`${accepted} of ${scored} (${percent(share)}) score ${threshold} or more`);
-	remarks.noteAssumed(isText ? "? " : "");
-	if (isText && scored > 0) job.note(style("dim", LEGEND));
+	const { alike, scores, uncompared } = statistics;
+	const isTable = isText && !options.by && scores.length > 0;
+	const say = (text) => text && job.note(text);
+	say(knownText(options, remarks));
+	const selected = scores.length < remarks.traces ? `, ${grouped(scores.length)} selected` : "";
+	const quantiles = statistics.quantiles.map((quantile) => quantile.join(" ")).join(", ");
+	say(
+		`${style("bold", count(remarks.traces, "trace"))} in ${duration(ms)}${selected}${quantiles && `: ${quantiles}`}`,
+	);
+	say(statistics.acceptedText(options.threshold));
+	remarks.noteAssumed(isTable && !options.facts ? "? " : "");
+	if (isTable) say(style("dim", legendOf(options)));
 	// Only a table has asterisks to explain.
 	const alone = `* ${uncompared} with a novelty of 0.5, because they were compared with nothing`;
-	if (isText && uncompared > 0) job.note(style("dim", alone));
+	if (isTable && !options.facts && uncompared > 0) say(style("dim", alone));
 	if (alike.length > 0) warn(`${alike.join(", ")}: the order comes from the other dimensions`);
 	remarks.warnOfDomain();
+}
+
+/** Writes the page of rows. */
+async function writePage(file, rows, { job, profiles, remarks, statistics }) {
+	const { threshold } = job.options;
+	const figures = [
+		["Runs", grouped(rows.length), ""],
+		...statistics.quantiles.map((each) => [...each, ""]),
+	];
+	const accepted = statistics.acceptedText(threshold);
+	const notes = [knownText(job.options, remarks), accepted, remarks.assumedText].filter(Boolean);
+	await file.write(await pageOf(rows, { figures, notes, profiles }));
+	const path = await file.commit();
+	if (path) job.note(`page: ${path}`);
 }
 
 /** Throws an error, or a better one if the source that is no log has rows. */
@@ -97,11 +72,12 @@ const highestOf = (rows, top) => rows.sort((a, b) => b.score - a.score).slice(0,
 module.exports = async function score(args, given) {
 	const options = { assumeSuccess: "true", ...given };
 	if (options.decide) return require("./decide.js")(args, options);
-	const { threshold, minShare, memory, top } = options;
+	const { by, html, threshold, minShare, memory, top } = options;
 	if (minShare !== undefined && threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
 	const job = await Job.open(options, await sourcesOf(args[0]));
 	const { output } = job;
+	const page = html && (await openFile(html, job));
 	const { known, profiles, save, scorer } = await openScorer(job, {
 		saved: true,
 		again: options.again === true,
@@ -109,34 +85,41 @@ module.exports = async function score(args, given) {
 	const began = performance.now();
 	const lineOf = rowTable(output, options);
 	const statistics = new Statistics();
-	/** With `--top`, the candidates for the highest rows. */
-	let highest = [];
+	const projects = new Projects();
+	/** For a page, the rows; with `--top`, the candidates for the highest ones. */
+	let kept = [];
 	const take = async (row) => {
+		if (!isSelected(row, options)) return;
 		statistics.add(row);
-		if (top === undefined) return show(output, row, lineOf);
-		highest.push(row);
-		if (highest.length >= 2 * top) highest = highestOf(highest, top);
+		if (by) projects.add(row);
+		else if (top === undefined) await show(output, row, lineOf);
+		if (page || top !== undefined) kept.push(row);
+		if (kept.length >= 2 * top) kept = highestOf(kept, top);
 	};
-	const isNeeded = minShare !== undefined || memory !== undefined;
-	const isShown = top !== undefined || !output.isTerminal;
+	const isNeeded = minShare !== undefined || memory !== undefined || page !== undefined;
+	const isShown = top !== undefined || by !== undefined || !output.isTerminal;
 	const scoring = job.each(evaluate(scorer, job, known), take, { isNeeded, isShown });
 	const remarks = await scoring.catch((error) => refuseRows(error, job));
-	for (const row of highestOf(highest, top)) await show(output, row, lineOf);
+	const highest = highestOf(kept, top);
+	if (top !== undefined) for (const row of highest) await show(output, row, lineOf);
+	const projectLine = projectTable(output, options);
+	for (const project of projects.summaries(threshold)) await show(output, project, projectLine);
 	await job.commit();
 	await save();
 	const ms = performance.now() - began;
+	if (page) await writePage(page, highest, { job, profiles, remarks, statistics });
 	if (!output.isClosed || isNeeded) {
 		summarise(job, statistics, remarks, ms);
 		remarks.warnOfTexts(scorer);
 		remarks.warnOfNames(profiles);
 		remarks.warnOfLosses("not scored");
 	}
-	const kept = memory ? `; ${memory} has them` : "";
-	job.endedEarly(`after ${count(remarks.traces, "trace")}${kept}`);
+	const saved = memory ? `; ${memory} has them` : "";
+	job.endedEarly(`after ${count(remarks.traces, "trace")}${saved}`);
 	const { share } = statistics.acceptedBy(threshold);
 	// If all were scored before, there is nothing to judge.
 	return job.exitCode(
-		minShare === undefined || share >= minShare || remarks.traces === 0,
+		minShare === undefined || share >= minShare || statistics.scores.length === 0,
 		`${percent(share)} of the traces score ${threshold} or more, --min-share is ${percent(minShare)}`,
 	);
 };

@@ -1,0 +1,84 @@
+/** Sums of rows by project. */
+const { projectOf, tokensOf } = require("./facts.js");
+const { brief, short } = require("./row-table.js");
+const { Statistics } = require("./statistics.js");
+const { fit, style } = require("./terminal.js");
+
+/** The facts that are added up, by their names in a summary. */
+const SUMS = {
+	activeMs: ({ facts }) => facts?.activeMs ?? null,
+	tokens: tokensOf,
+	calls: ({ facts }) => facts?.calls ?? null,
+	failed: ({ facts }) => facts?.failed ?? null,
+	refused: ({ facts }) => facts?.refused ?? null,
+};
+
+/** The rows by project. */
+class Projects {
+	#projects = new Map();
+
+	add(row) {
+		const name = projectOf(row);
+		const { statistics, sums } = this.#projects.get(name) ?? {
+			statistics: new Statistics(),
+			sums: {},
+		};
+		this.#projects.set(name, { statistics, sums });
+		statistics.add(row);
+		for (const [fact, sumOf] of Object.entries(SUMS)) {
+			const value = sumOf(row);
+			// Of the runs that have it.
+			sums[fact] = value === null ? (sums[fact] ?? null) : (sums[fact] ?? 0) + value;
+		}
+	}
+
+	/** One summary a project, that with the most runs first. */
+	summaries(threshold) {
+		const all = [...this.#projects].map(([project, { statistics, sums }]) => ({
+			project,
+			runs: statistics.scores.length,
+			median: statistics.quantile(0.5),
+			highest: statistics.quantile(1),
+			...(threshold !== undefined && { accepted: statistics.acceptedBy(threshold).accepted }),
+			...sums,
+		}));
+		return all.sort((a, b) => b.runs - a.runs);
+	}
+}
+
+/** Returns a function that formats a summary; the first line comes with the table head. */
+function projectTable({ width }, { threshold }) {
+	const hasThreshold = threshold !== undefined;
+	const columns = Math.max(width - (hasThreshold ? 72 : 62), 12);
+	const accepted = hasThreshold ? "  accepted" : "";
+	const start = `${"project".padEnd(columns)}    runs  median  highest${accepted}  active  tokens   calls  failed  refused`;
+	let head = `${style("dim", start)}\n`;
+	return ({
+		project,
+		runs,
+		median,
+		highest,
+		accepted,
+		activeMs,
+		tokens,
+		calls,
+		failed,
+		refused,
+	}) => {
+		const cells = [
+			fit(project ?? "(unknown)", columns).padEnd(columns),
+			short(runs).padStart(6),
+			median.toFixed(3).padStart(6),
+			highest.toFixed(3).padStart(7),
+			...(hasThreshold ? [short(accepted).padStart(8)] : []),
+			brief(activeMs).padStart(6),
+			...[tokens, calls, failed].map((sum) => short(sum).padStart(6)),
+			short(refused).padStart(7),
+		];
+		const line = `${head}${cells.join("  ")}\n`;
+		head = "";
+		return line;
+	};
+}
+
+module.exports = { Projects, projectTable };

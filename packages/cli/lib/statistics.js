@@ -1,0 +1,65 @@
+/** Statistics of the rows that are shown. */
+const { DIMENSIONS, percent } = require("./terminal.js");
+
+/** If this share of the rows has one value, the dimension hardly affects the order. */
+const ALIKE = 0.8;
+
+/** With fewer rows, equal values are chance. */
+const FEW = 10;
+
+/** Counts of rows, and their scores. */
+class Statistics {
+	scores = [];
+	/** The number of rows by dimension and value. */
+	#values = new Map(Object.keys(DIMENSIONS).map((name) => [name, new Map()]));
+	uncompared = 0;
+
+	add({ dimensions, score, similarity }) {
+		this.scores.push(score);
+		if (similarity === null) this.uncompared += 1;
+		for (const [name, values] of this.#values) {
+			const value = dimensions[name].toFixed(2);
+			values.set(value, (values.get(value) ?? 0) + 1);
+		}
+	}
+
+	/** The number of scores from a threshold on, and their share. */
+	acceptedBy(threshold) {
+		const accepted = this.scores.filter((score) => score >= threshold).length;
+		return { accepted, share: this.scores.length === 0 ? 0 : accepted / this.scores.length };
+	}
+
+	/** Such as `7 of 11 (63.6 %) score 0.6 or more`; empty without a threshold or rows. */
+	acceptedText(threshold) {
+		if (threshold === undefined || this.scores.length === 0) return "";
+		const { accepted, share } = this.acceptedBy(threshold);
+		return `${accepted} of ${this.scores.length} (${percent(share)}) score ${threshold} or more`;
+	}
+
+	/** The score that this share of the rows does not exceed. */
+	quantile(share) {
+		const sorted = Float64Array.from(this.scores).sort();
+		return sorted[Math.ceil(share * sorted.length) - 1];
+	}
+
+	/** The names and values of quantiles; empty without rows. */
+	get quantiles() {
+		if (this.scores.length === 0) return [];
+		const shares = Object.entries({ median: 0.5, "90th percentile": 0.9, maximum: 1 });
+		return shares.map(([name, share]) => [name, this.quantile(share).toFixed(3)]);
+	}
+
+	/** The dimensions that hardly affect the order, such as `outcome is 0.80 in all 46 runs`. */
+	get alike() {
+		if (this.scores.length < FEW) return [];
+		return [...this.#values].flatMap(([name, values]) => {
+			const [value, n] = [...values].reduce((most, each) => (each[1] > most[1] ? each : most));
+			if (n < ALIKE * this.scores.length) return [];
+			const where =
+				n === this.scores.length ? `all ${n} runs` : `${n} of ${this.scores.length} runs`;
+			return `${DIMENSIONS[name].title} is ${value} in ${where}`;
+		});
+	}
+}
+
+module.exports = { Statistics };
