@@ -131,7 +131,8 @@ impl Session {
             return;
         }
         run.facts.tokens = None;
-        let models = data.object("modelMetrics").filter(|_| !mem::replace(&mut self.has_ended, true));
+        let models =
+            data.object("modelMetrics").filter(|_| !mem::replace(&mut self.has_ended, true));
         for (_, metrics) in models.into_iter().flat_map(Value::members) {
             let tokens = Tokens::of(metrics.object("usage"), USAGE);
             run.facts.add(tokens.map(Tokens::without_cache));

@@ -126,7 +126,8 @@ impl Session {
         let place = self.places.get_or_insert(message.name("id"), || next);
         let usage = message.object("tokens");
         let tokens = Tokens::of(usage, ["input", "output", "cached", ""]);
-        let tokens = tokens.map(|tokens| tokens.without_cache().with_reasoning(usage.get("thoughts")));
+        let tokens =
+            tokens.map(|tokens| tokens.without_cache().with_reasoning(usage.get("thoughts")));
         run.facts.set(place, tokens);
         run.facts.model(message.name("model"));
         let Some(earlier) = self.messages.get_mut(place as usize) else {

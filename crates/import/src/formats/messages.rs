@@ -73,7 +73,8 @@ struct Open {
 
 impl FormatReader for Conversations {
     fn read(&mut self, value: Value, out: &mut Sink) {
-        let is_message = |object| !is_whole(object) && (row(object).is_none() || is_message(object));
+        let is_message =
+            |object| !is_whole(object) && (row(object).is_none() || is_message(object));
         if !value.as_object().is_some_and(is_message) {
             self.add(run(value, out.line), out);
         } else {

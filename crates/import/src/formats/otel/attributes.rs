@@ -36,8 +36,10 @@ const OBJECTIVE: [&str; 4] =
 
 const MODEL: [&str; 2] = ["gen_ai.response.model", "gen_ai.request.model"];
 const USAGE: [&str; 4] = [
-    "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens",
-    "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.cache_read.input_tokens",
+    "gen_ai.usage.cache_creation.input_tokens",
 ];
 
 /// A place for the messages of a model call.
