@@ -7,7 +7,6 @@ use sha2::{Digest, Sha256};
 use crate::{
     error::{Code, Failure},
     events::Event,
-    facts::RunFacts,
     format::Format,
     imported::Imported,
     json::{self, Build, Document, MAX_TEXT, Object, Unbuilt, json_of},
@@ -63,7 +62,8 @@ pub fn trace_of(
         let found = format!("expected calls of a known shape, found parts of the types {types}");
         return Err((Code::UnknownRecords, found));
     }
-    let facts = RunFacts::of(&events, format.name, run);
+    let facts = mem::take(&mut run.facts);
+    let facts = facts.complete(&events, format.name, &run.seen, &run.skipped);
     let objective = take_objective(run, &mut events, options);
     let summary = summary(&events);
     let steps = Steps::of(events);

@@ -15,8 +15,9 @@ use crate::{
     call::Call,
     events::Event,
     json::{Members, Value},
-    messages::Conversation,
+    messages::Seen,
     pattern::regex,
+    skipped::Skipped,
     time,
 };
 
@@ -209,15 +210,6 @@ impl RunFacts {
     }
 }
 
-impl Conversation {
-    /// Adds the time of a record that has added the events from a place on.
-    pub fn end_record(&mut self, time: Option<Value>, begin: usize) {
-        let added = self.events.get(begin..).unwrap_or_default();
-        let is_person = added.iter().any(|event| event.human().is_some());
-        self.facts.at(time, is_person);
-    }
-}
-
 /// Results of calls that a person refused, in the words of Claude Code, Codex, opencode, Gemini CLI and frameworks.
 static REFUSED: LazyLock<Regex> = LazyLock::new(|| {
     let agents = "The user doesn't want to proceed|(?:exec )?command rejected by user|\
@@ -245,9 +237,15 @@ struct Outcome<'e> {
 }
 
 impl RunFacts {
-    /// Returns the facts of a run with these events.
-    pub(crate) fn of(events: &[Event], format: &str, run: &mut Conversation) -> Self {
-        let mut facts = mem::take(&mut run.facts);
+    /// Completes what readers collected with what follows from the events.
+    pub(crate) fn complete(
+        mut self,
+        events: &[Event],
+        format: &str,
+        seen: &Seen,
+        skipped: &Skipped,
+    ) -> Self {
+        let facts = &mut self;
         let mut calls = Calls::default();
         let mut outcomes: Vec<Outcome> = Vec::new();
         // The number of failures that were not retried yet, by the name and by the input.
@@ -274,7 +272,7 @@ impl RunFacts {
                         outcome.is_answered = true;
                         outcome.has_failed |= result.failed;
                     }
-                    let is_denied = || result.id.as_ref().is_some_and(|id| run.seen.is_denied(id));
+                    let is_denied = || result.id.as_ref().is_some_and(|id| seen.is_denied(id));
                     if is_failure && (REFUSED.is_match(&result.text) || is_denied()) {
                         facts.refused += 1;
                     } else if is_failure {
@@ -297,7 +295,7 @@ impl RunFacts {
 
         let Collected { by_message, times, records, active, of_agents, said, .. } =
             mem::take(&mut facts.collected);
-        let interruptions = run.skipped.iter().filter(|(reason, _)| *reason == "interruption");
+        let interruptions = skipped.iter().filter(|(reason, _)| *reason == "interruption");
         facts.interruptions += interruptions.map(|(_, count)| count).sum::<u64>();
         facts.user_messages = facts.user_messages.saturating_sub(of_agents);
         by_message.into_values().for_each(|tokens| facts.add(Some(tokens)));
@@ -308,6 +306,6 @@ impl RunFacts {
         facts.active_ms = facts.active_ms.or(records.filter(several).map(|_| active));
         let launched = facts.subagents.launched;
         facts.subagents.calls = facts.subagents.calls.filter(|_| said == launched);
-        facts
+        self
     }
 }

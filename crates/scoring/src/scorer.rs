@@ -7,6 +7,7 @@
 mod call;
 mod common;
 mod memory;
+mod outcome;
 mod report;
 mod statistics;
 mod store;
@@ -26,7 +27,8 @@ pub use common::ScorerOptions;
 use knowledgepulse_workers::{Threads, WORKERS};
 use memory::Memory;
 pub use memory::OwnMemory;
-pub use report::{Found, Outcome, Report, Times};
+pub use outcome::{Found, Outcome};
+pub use report::{Report, Times};
 pub use statistics::Statistics;
 pub use store::{
     StoreMemory, Taker,

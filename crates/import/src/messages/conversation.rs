@@ -6,9 +6,10 @@ use super::{
     harness::Harness,
     items::{self, ITEMS},
     message::{Messages, Side, Sides, messages_of, unwrapped},
+    part_type::{is_reasoning_type, is_result_type, parts, typed},
     parts::{
         CALLS, OUTPUTS, RESPONSE, call_of_part, calls, calls_in_text, content, is_function_call,
-        is_reasoning_type, is_result_type, parts, result_of_part, typed,
+        result_of_part,
     },
     possible_call::has_call_members,
     seen::Seen,
@@ -48,6 +49,13 @@ impl Conversation {
     /// Returns the approximate size in bytes.
     pub fn size(&self) -> usize {
         self.events.size() + self.results.size() + self.facts.size() + self.seen.size()
+    }
+
+    /// Adds the time of a record that has added the events from a place on.
+    pub fn end_record(&mut self, time: Option<Value>, begin: usize) {
+        let added = self.events.get(begin..).unwrap_or_default();
+        let is_person = added.iter().any(|event| event.human().is_some());
+        self.facts.at(time, is_person);
     }
 
     pub fn read_each<'d>(

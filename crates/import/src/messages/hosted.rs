@@ -1,6 +1,6 @@
 //! Results of tools that run on the servers of Anthropic and OpenAI.
 
-use super::parts::{OF_TOOL, typed};
+use super::part_type::{OF_TOOL, typed};
 use crate::{
     call::{Call, ToolResult},
     failure::{flag, has_failed},

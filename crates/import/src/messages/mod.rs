@@ -5,6 +5,7 @@ mod harness;
 mod hosted;
 mod items;
 mod message;
+mod part_type;
 mod parts;
 mod possible_call;
 mod seen;
@@ -16,6 +17,8 @@ pub use self::{
         CONTENTS, Messages, Side, Sides, content_of, is_message, is_readable, messages_of,
         unwrapped, with_role,
     },
-    parts::{call_of_part, content, is_result_type, is_typed, parts, result_of_part},
+    part_type::{is_result_type, is_typed, parts},
+    parts::{call_of_part, content, result_of_part},
     possible_call::has_call_type,
+    seen::Seen,
 };

@@ -1,9 +1,8 @@
-//! The parts of messages.
+//! The calls, results and texts in the parts of messages.
 
 use super::hosted;
 use crate::{
     call::{Call, CallInput, ToolResult, Turn},
-    converse,
     failure::flag,
     json::{Document, Members, Value},
     skipped::Skipped,
@@ -16,30 +15,12 @@ pub const CALLS: [&str; 12] = [
     "function",
 ];
 
-/// Those that do not end with [`OF_TOOL`].
-const RESULTS: [&str; 9] = [
-    "tool_result", "tool-result", "tool-error", "tool_call_response", "toolResult",
-    "function_call_output", "functionResult", "custom_tool_call_output",
-    "server_tool_call_response",
-];
-
-/// The end of the types of results that Anthropic's servers give.
-pub const OF_TOOL: &str = "_tool_result";
-
 /// The type of a part with which a person answers whether a call may run.
 pub const RESPONSE: &str = "tool-approval-response";
 
 /// The members in which a result has its output.
 pub const OUTPUTS: [&str; 6] =
     ["content", "output", "response", "result", "server_tool_call_response", "error"];
-
-pub fn is_reasoning_type(kind: &str) -> bool {
-    ["thinking", "reasoning", "thought", "think"].contains(&kind)
-}
-
-pub fn is_result_type(kind: &str) -> bool {
-    RESULTS.contains(&kind) || kind.ends_with(OF_TOOL)
-}
 
 pub fn call_of_part(part: Value, turn: Turn) -> Call {
     let function = part.member("function");
@@ -96,42 +77,6 @@ pub fn content(message: Value<'_>) -> Option<Value<'_>> {
         // As in Microsoft.Extensions.AI.
         .or_else(|| message.get("contents").filter(|contents| contents.is_array()))
         .or_else(|| message.member("text"))
-}
-
-/// Returns the parts of a content with their types. A string is one text part, and an empty one none.
-pub fn parts<'d>(
-    mut content: Option<Value<'d>>,
-) -> impl Iterator<Item = (&'d str, Value<'d>)> + Clone {
-    while content.list("parts").is_some() {
-        content = content.member("parts");
-    }
-    let array = content.and_then(Value::as_array);
-    let one = content.filter(|_| array.is_none());
-    array.into_iter().flatten().chain(one).filter_map(typed)
-}
-
-/// Returns whether a value is an object that is a part of a known shape.
-pub fn is_typed(part: Value) -> bool {
-    part.is_object() && typed(part).is_some_and(|(kind, _)| kind != "?")
-}
-
-/// Returns a part with its type; `?` if it has none.
-pub fn typed(part: Value<'_>) -> Option<(&str, Value<'_>)> {
-    if let Some(text) = part.as_str() {
-        return (!text.is_empty()).then_some(("text", part));
-    }
-    if let Some(kind) = part.text("type").or_else(|| part.text("$type")) {
-        return Some((kind, part));
-    }
-    // Gemini's parts are told apart by their members.
-    if part.text("text").is_some() {
-        return Some((if part.flag("thought") == Some(true) { "thought" } else { "text" }, part));
-    }
-    let call = part.first(&["function_call", "functionCall"]).map(|call| ("function_call", call));
-    let response = || part.first(&["function_response", "functionResponse"]);
-    call.or_else(|| Some(("tool_call_response", response()?)))
-        .or_else(|| converse::typed(part))
-        .or(Some(("?", part)))
 }
 
 /// Returns whether a value is a call outside of a message.

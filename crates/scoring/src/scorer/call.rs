@@ -21,7 +21,8 @@ use crate::{
     score::Score,
     scorer::{
         common::Common,
-        report::{Found, Outcome, Report, Times},
+        outcome::{Found, Outcome},
+        report::{Report, Times},
         store::entry::Change,
     },
     select::Candidate,

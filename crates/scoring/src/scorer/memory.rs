@@ -15,7 +15,7 @@ use crate::{
     embed::Embedded,
     scorer::{
         call::{EmbeddedCall, View, Work},
-        report::Outcome,
+        outcome::Outcome,
         store::StoreMemory,
     },
     snapshot::Contents,

@@ -1,42 +1,10 @@
-//! The outcome of a call, and the report on a score.
+//! The report on a score.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use crate::{embed::TextFacts, score::Score, select::Candidate};
-
-/// The outcome of a call.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    /// The trace has this score.
-    Scored(Box<Report>),
-    /// The trace is in the memory.
-    Remembered,
-    /// This many traces were removed from the memory.
-    Removed(usize),
-    /// The most similar traces in the memory, the most similar first, the oldest first among equals.
-    Found(Vec<Found>),
-    /// The embedding of the text.
-    Embedded(Box<[f32]>),
-    /// The trace with its embedding, to be selected.
-    Candidate(Arc<Candidate>),
-    /// The embedder has been loaded and used, or why it could not be.
-    WarmedUp(Result<(), Arc<str>>),
-}
-
-/// A trace in the memory that was found. Serialised as `SimilarTrace` in JavaScript.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Found {
-    /// Its id, if it has one.
-    pub id: Option<Arc<str>>,
-    /// The cosine similarity, in \[-1, 1\].
-    pub similarity: f64,
-    /// When it was added, as the time since 1970.
-    #[serde(serialize_with = "milliseconds")]
-    pub added_at: Duration,
-}
+use crate::{embed::TextFacts, score::Score};
 
 /// A score with its text and times. Serialised as `ScoreReport` in JavaScript.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -74,6 +42,10 @@ pub struct Times {
     pub cache: Duration,
 }
 
-fn milliseconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+/// Serialises a time as a number of milliseconds.
+pub(super) fn milliseconds<S: Serializer>(
+    time: &Duration,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(time.as_secs_f64() * 1000.0)
 }

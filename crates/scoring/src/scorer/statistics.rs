@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use crate::{error::Result, novelty::Novelty, scorer::report::Outcome};
+use crate::{error::Result, novelty::Novelty, scorer::outcome::Outcome};
 
 /// The number of latencies that are kept, those of the latest calls.
 const KEPT: usize = 1024;

@@ -8,7 +8,7 @@ use crate::{
     id::Id,
     scorer::{
         call::{Call, EmbeddedCall, View},
-        report::Outcome,
+        outcome::Outcome,
         store::entry::{Change, Page, StoredEntry},
     },
     snapshot::{Contents, Position, Snapshot},

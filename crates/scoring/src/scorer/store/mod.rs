@@ -28,7 +28,7 @@ use crate::{
     scorer::{
         call::{Call, EmbeddedCall, Work},
         common::Common,
-        report::Outcome,
+        outcome::Outcome,
     },
     snapshot::{Position, Snapshot},
     sync::{Mutex, MutexGuard},

@@ -1,0 +1,60 @@
+//! The types of the parts of messages.
+
+use crate::{
+    converse,
+    json::{Members, Value},
+};
+
+/// Types of results that do not end with [`OF_TOOL`].
+const RESULTS: [&str; 9] = [
+    "tool_result", "tool-result", "tool-error", "tool_call_response", "toolResult",
+    "function_call_output", "functionResult", "custom_tool_call_output",
+    "server_tool_call_response",
+];
+
+/// The end of the types of results that Anthropic's servers give.
+pub const OF_TOOL: &str = "_tool_result";
+
+pub fn is_reasoning_type(kind: &str) -> bool {
+    ["thinking", "reasoning", "thought", "think"].contains(&kind)
+}
+
+pub fn is_result_type(kind: &str) -> bool {
+    RESULTS.contains(&kind) || kind.ends_with(OF_TOOL)
+}
+
+/// Returns the parts of a content with their types. A string is one text part, and an empty one none.
+pub fn parts<'d>(
+    mut content: Option<Value<'d>>,
+) -> impl Iterator<Item = (&'d str, Value<'d>)> + Clone {
+    while content.list("parts").is_some() {
+        content = content.member("parts");
+    }
+    let array = content.and_then(Value::as_array);
+    let one = content.filter(|_| array.is_none());
+    array.into_iter().flatten().chain(one).filter_map(typed)
+}
+
+/// Returns whether a value is an object that is a part of a known shape.
+pub fn is_typed(part: Value) -> bool {
+    part.is_object() && typed(part).is_some_and(|(kind, _)| kind != "?")
+}
+
+/// Returns a part with its type; `?` if it has none.
+pub fn typed(part: Value<'_>) -> Option<(&str, Value<'_>)> {
+    if let Some(text) = part.as_str() {
+        return (!text.is_empty()).then_some(("text", part));
+    }
+    if let Some(kind) = part.text("type").or_else(|| part.text("$type")) {
+        return Some((kind, part));
+    }
+    // Gemini's parts are told apart by their members.
+    if part.text("text").is_some() {
+        return Some((if part.flag("thought") == Some(true) { "thought" } else { "text" }, part));
+    }
+    let call = part.first(&["function_call", "functionCall"]).map(|call| ("function_call", call));
+    let response = || part.first(&["function_response", "functionResponse"]);
+    call.or_else(|| Some(("tool_call_response", response()?)))
+        .or_else(|| converse::typed(part))
+        .or(Some(("?", part)))
+}
