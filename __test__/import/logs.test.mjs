@@ -343,7 +343,9 @@ test("fromMessages takes what importTraces takes, from a file and in memory", as
 			const values = valuesIn(paths[index]);
 			if (String(formats) !== "messages" || values === undefined) continue;
 			const [item] = await all(importTraces(paths[index], collecting));
-			const [same] = await all(importTraces(values, collecting));
+			// An array of arrays would be several sources.
+			const source = { name: "values", data: values };
+			const [same] = await all(importTraces(source, collecting));
 			assert.deepEqual(same?.trace, item?.trace, file);
 			if (item?.trace) assert.deepEqual(await fromMessages(values, collecting), item.trace, file);
 			else

@@ -42,6 +42,7 @@ test("importTraces has defaults for what a log does not say", async () => {
 		confidenceFrom: "default",
 		createdAtFrom: "none",
 		domainFrom: "default",
+		facts: { calls: 0, failed: 0, refused: 0, unanswered: 0, retries: 0, userMessages: 1 },
 		skipped: {},
 	});
 });

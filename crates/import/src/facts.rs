@@ -210,10 +210,11 @@ impl RunFacts {
     }
 }
 
-/// Results of calls that a person refused, in the words of Claude Code, Codex, opencode, Gemini CLI and frameworks.
+/// Results of calls that a person refused, in the words of Claude Code, Codex, opencode, Gemini CLI, Cline and frameworks.
 static REFUSED: LazyLock<Regex> = LazyLock::new(|| {
     let agents = "The user doesn't want to proceed|(?:exec )?command rejected by user|\
                   The user rejected permission to use this specific tool call|\
+                  The user denied this operation|\
                   \\[Operation Cancelled\\] Reason: User did not allow tool call";
     let frameworks = r"Tool (?:execution was not approved\.|call was not approved by the user)";
     regex(&format!(r"^[ \t\r\n]*(?:{agents}|{frameworks})"))
