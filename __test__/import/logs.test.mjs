@@ -326,12 +326,13 @@ for (const [kind, { sameTexts, partial, tools }] of Object.entries(RUNS)) {
 	});
 }
 
-/** The values in a log; undefined if a line is not JSON. */
-function valuesIn(path) {
+/** The first conversation of a log: a line with an array, or all values. Undefined if a line is not JSON. */
+function conversationIn(path) {
 	const text = readFileSync(path, "utf8");
 	for (const json of [text, `[${text.trim().split("\n")}]`])
 		try {
-			return [JSON.parse(json)].flat();
+			const values = [JSON.parse(json)].flat();
+			return Array.isArray(values[0]) ? values[0] : values;
 		} catch {}
 	return undefined;
 }
@@ -340,12 +341,10 @@ test("fromMessages takes what importTraces takes, from a file and in memory", as
 	const collecting = { ...given, errors: "collect" };
 	for (const { paths, golden } of logs)
 		for (const [index, { file, formats }] of golden.entries()) {
-			const values = valuesIn(paths[index]);
+			const values = conversationIn(paths[index]);
 			if (String(formats) !== "messages" || values === undefined) continue;
 			const [item] = await all(importTraces(paths[index], collecting));
-			// An array of arrays would be several sources.
-			const source = { name: "values", data: values };
-			const [same] = await all(importTraces(source, collecting));
+			const [same] = await all(importTraces(values, collecting));
 			assert.deepEqual(same?.trace, item?.trace, file);
 			if (item?.trace) assert.deepEqual(await fromMessages(values, collecting), item.trace, file);
 			else
