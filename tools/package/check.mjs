@@ -70,7 +70,7 @@ export function checkMain(packed) {
 }
 
 /** The files of a workspace. */
-const SHIPPED = /^(?!.*__test__).*\.(js|mjs|d\.ts|d\.mts|sql)$/;
+const SHIPPED = /^(?!.*__test__).*\.(js|mjs|d\.ts|d\.mts|sql)$|^claude-code-plugin\/.*\.json$/;
 
 /** Complaints about the package of a workspace. */
 export function checkWorkspace(packed) {

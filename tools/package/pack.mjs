@@ -1,8 +1,8 @@
 /** Copies the files of a package into a separate folder, and makes its tarball. */
-import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { platformAssets, writeCommonFiles } from "../lib/build.mjs";
-import { capture, npm, root } from "../lib/run.mjs";
+import { capture, filesBelow, npm, root } from "../lib/run.mjs";
 import { step } from "../lib/steps.mjs";
 import { buildAddon } from "./build.mjs";
 import { mainManifest, PLATFORMS, platformManifest, workspaceManifest } from "./platforms.mjs";
@@ -21,6 +21,11 @@ export function packMain() {
 		Object.keys(PLATFORMS).map((name) => [platformManifest(name).name, manifest.version]),
 	);
 	const folder = stage("main", manifest, root, [...manifest.files, "README.md"]);
+	// Comments on functions are for those who read the repository; users have those of the types.
+	for (const path of filesBelow("dist/stage/main/lib", ".js")) {
+		const file = join(root, path);
+		writeFileSync(file, readFileSync(file, "utf8").replace(/^[\t ]*\/\*\*[\s\S]*?\*\/\n/gm, ""));
+	}
 	return pack(folder);
 }
 
