@@ -44,7 +44,8 @@ function check(fits, value, expected, at, step) {
 
 /**
  * Returns the fields of a trace that scoring uses: `confidence`; `head`, one string of all short fields;
- * `text`, a string or its pieces; and `objective`, the length of the objective, with which the text begins. Reads each of their properties once, and no other.
+ * `text`, a string or its pieces; and `objective`, the length of the objective, with which the text begins.
+ * Reads each of their properties once, and no other.
  */
 function readTrace(trace) {
 	check(isObject(trace), trace, "an object", "trace");

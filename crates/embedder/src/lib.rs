@@ -5,8 +5,8 @@
 //!          text/                         memo.rs  backend/    pooling.rs
 //! ```
 //!
-//! `sketch` makes vectors without a model. `model` has the settings and the files of the built-in model, `custom` reads custom models, `folder` decides which
-//! of the two a folder has, and `shared_model` loads each model once per process. `backend::onnx` runs a model in ONNX
+//! `sketch` makes vectors without a model. `model` has the settings and the files of the built-in model, `custom` reads
+//! custom models, `folder` decides which of the two a folder has, and `shared_model` loads each model once per process. `backend::onnx` runs a model in ONNX
 //! Runtime and `backend::native` without it, and `kernels` is the arithmetic of both.
 //!
 //! Knows nothing of traces, scores or JavaScript.

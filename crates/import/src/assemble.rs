@@ -63,7 +63,7 @@ pub fn trace_of(
         return Err((Code::UnknownRecords, found));
     }
     let facts = mem::take(&mut run.facts);
-    let facts = facts.complete(&events, format.name, &run.seen, &run.skipped);
+    let facts = facts.complete(&events, &run.seen, &run.skipped);
     let objective = take_objective(run, &mut events, options);
     let summary = summary(&events);
     let steps = Steps::of(events);

@@ -88,6 +88,8 @@ pub struct Collected {
     pub is_person: bool,
     /// Messages like those of people that other agents wrote.
     pub of_agents: u64,
+    /// The tools with which the agent launches sub-agents.
+    pub launchers: &'static [&'static str],
     /// The number of sub-agents whose calls are known.
     said: u64,
 }
@@ -210,25 +212,14 @@ impl RunFacts {
     }
 }
 
-/// Results of calls that a person refused, in the words of Claude Code, Codex, opencode, Gemini CLI, Cline and frameworks.
+/// Results of calls that a person refused, in the words of Claude Code, Codex, opencode, Gemini CLI and frameworks.
 static REFUSED: LazyLock<Regex> = LazyLock::new(|| {
     let agents = "The user doesn't want to proceed|(?:exec )?command rejected by user|\
                   The user rejected permission to use this specific tool call|\
-                  The user denied this operation|\
                   \\[Operation Cancelled\\] Reason: User did not allow tool call";
     let frameworks = r"Tool (?:execution was not approved\.|call was not approved by the user)";
     regex(&format!(r"^[ \t\r\n]*(?:{agents}|{frameworks})"))
 });
-
-/// Returns the tools with which the agents of a format launch sub-agents.
-fn launchers(format: &str) -> &'static [&'static str] {
-    match format {
-        "claude-code" => &["Agent", "Task"],
-        "codex" => &["spawn_agent"],
-        "opencode" => &["task"],
-        _ => &[],
-    }
-}
 
 /// A call, and what became of it.
 struct Outcome<'e> {
@@ -239,13 +230,7 @@ struct Outcome<'e> {
 
 impl RunFacts {
     /// Completes what readers collected with what follows from the events.
-    pub(crate) fn complete(
-        mut self,
-        events: &[Event],
-        format: &str,
-        seen: &Seen,
-        skipped: &Skipped,
-    ) -> Self {
+    pub(crate) fn complete(mut self, events: &[Event], seen: &Seen, skipped: &Skipped) -> Self {
         let facts = &mut self;
         let mut calls = Calls::default();
         let mut outcomes: Vec<Outcome> = Vec::new();
@@ -289,13 +274,13 @@ impl RunFacts {
         facts.calls = outcomes.len() as u64;
         let unanswered = outcomes.iter().filter(|outcome| !outcome.is_answered);
         facts.unanswered = unanswered.count() as u64;
+        let Collected { by_message, times, records, active, of_agents, launchers, said, .. } =
+            mem::take(&mut facts.collected);
         let launched = outcomes.iter().filter(|Outcome { call, has_failed, .. }| {
-            !has_failed && launchers(format).contains(&&*call.name)
+            !has_failed && launchers.contains(&&*call.name)
         });
         facts.subagents.launched += launched.count() as u64;
 
-        let Collected { by_message, times, records, active, of_agents, said, .. } =
-            mem::take(&mut facts.collected);
         let interruptions = skipped.iter().filter(|(reason, _)| *reason == "interruption");
         facts.interruptions += interruptions.map(|(_, count)| count).sum::<u64>();
         facts.user_messages = facts.user_messages.saturating_sub(of_agents);

@@ -33,7 +33,8 @@ impl Text {
 impl<T: Into<String>> From<T> for Text {
     /// A text without steps is an objective.
     fn from(text: T) -> Self {
-        Self { whole: text.into(), objective: usize::MAX }
+        let whole = text.into();
+        Self { objective: whole.len(), whole }
     }
 }
 

@@ -34,14 +34,12 @@ class Projects {
 
 	/** One summary a project, that with the most runs first. */
 	summaries(threshold) {
-		const all = [...this.#projects].map(([project, { statistics, sums }]) => ({
-			project,
-			runs: statistics.scores.length,
-			median: statistics.quantile(0.5),
-			highest: statistics.quantile(1),
-			...(threshold !== undefined && { accepted: statistics.acceptedBy(threshold).accepted }),
-			...sums,
-		}));
+		const all = [...this.#projects].map(([project, { statistics, sums }]) => {
+			const [median, highest] = statistics.quantilesAt(0.5, 1);
+			const { accepted } = threshold === undefined ? {} : statistics.acceptedBy(threshold);
+			const runs = statistics.scores.length;
+			return { project, runs, median, highest, accepted, ...sums };
+		});
 		return all.sort((a, b) => b.runs - a.runs);
 	}
 }

@@ -36,17 +36,17 @@ class Statistics {
 		return `${accepted} of ${this.scores.length} (${percent(share)}) score ${threshold} or more`;
 	}
 
-	/** The score that this share of the rows does not exceed. */
-	quantile(share) {
+	/** The scores that these shares of the rows do not exceed. */
+	quantilesAt(...shares) {
 		const sorted = Float64Array.from(this.scores).sort();
-		return sorted[Math.ceil(share * sorted.length) - 1];
+		return shares.map((share) => sorted[Math.ceil(share * sorted.length) - 1]);
 	}
 
 	/** The names and values of quantiles; empty without rows. */
 	get quantiles() {
 		if (this.scores.length === 0) return [];
-		const shares = Object.entries({ median: 0.5, "90th percentile": 0.9, maximum: 1 });
-		return shares.map(([name, share]) => [name, this.quantile(share).toFixed(3)]);
+		const names = ["median", "90th percentile", "maximum"];
+		return this.quantilesAt(0.5, 0.9, 1).map((score, index) => [names[index], score.toFixed(3)]);
 	}
 
 	/** The dimensions that hardly affect the order, such as `outcome is 0.80 in all 46 runs`. */

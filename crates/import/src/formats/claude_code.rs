@@ -123,6 +123,7 @@ impl sessions::Session for Session {
 
 impl Session {
     fn read(&mut self, record: Value, kind: &str, is_repeated: bool, run: &mut Run) {
+        run.facts.collected.launchers = &["Agent", "Task"];
         let begin = run.events.len();
         self.read_record(record, kind, is_repeated, run);
         if run.facts.cwd.is_none() || run.facts.branch.is_none() {

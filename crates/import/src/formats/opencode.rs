@@ -89,6 +89,9 @@ impl sessions::Session for Session {
     }
 }
 
+/// The tools that launch sub-agents.
+const LAUNCHERS: &[&str] = &["task"];
+
 fn read_message(run: &mut Conversation, message: Value) {
     let info = message.get("info");
     let time = info.object("time");
@@ -96,6 +99,7 @@ fn read_message(run: &mut Conversation, message: Value) {
     read_parts(run, info, message.member("parts"));
     run.end_record(time.member("created"), begin);
     run.facts.at(time.member("completed"), false);
+    run.facts.collected.launchers = LAUNCHERS;
     run.facts.place(info.object("path").name("cwd"), None);
     run.facts.model(info.name("modelID"));
     let usage = info.object("tokens");
@@ -125,6 +129,7 @@ fn read_parts(run: &mut Conversation, info: Option<Value>, parts: Option<Value>)
 }
 
 fn read_message_of_2(message: Value, run: &mut Run) {
+    run.facts.collected.launchers = LAUNCHERS;
     match message.text("type").unwrap_or("?") {
         "user" => {
             run.events.extend(message.text("text").map(|text| Event::Human(text.into())));

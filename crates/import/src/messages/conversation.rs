@@ -435,7 +435,11 @@ impl Conversation {
     }
 
     fn add_result(&mut self, mut result: ToolResult) {
-        result.failed |= self.harness.has_failed(&result.text);
+        let is_denied = self.harness.is_denied(&result.text);
+        if let Some(id) = result.id.as_ref().filter(|_| is_denied) {
+            self.seen.deny(id);
+        }
+        result.failed |= is_denied || self.harness.has_failed(&result.text);
         self.events.push(Event::Result(result));
     }
 }

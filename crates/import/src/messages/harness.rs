@@ -46,12 +46,16 @@ impl Harness {
 
     /// Returns whether the text of a result says that the tool failed.
     pub fn has_failed(self, result: &str) -> bool {
-        let failures = [
-            "The tool execution failed with the following error:",
-            "The user denied this operation",
-        ];
-        let is_failure = |line: &str| failures.iter().any(|failure| line.starts_with(failure));
-        self == Self::Cline && result.lines().any(is_failure)
+        self.has_line(result, "The tool execution failed with the following error:")
+    }
+
+    /// Returns whether the text of a result says that a person refused the call.
+    pub fn is_denied(self, result: &str) -> bool {
+        self.has_line(result, "The user denied this operation")
+    }
+
+    fn has_line(self, result: &str, begin: &str) -> bool {
+        self == Self::Cline && result.lines().any(|line| line.starts_with(begin))
     }
 }
 

@@ -60,7 +60,7 @@ pub fn result(item: Value, kind: &str, call: &Call, skipped: &mut Skipped) -> Op
         match output.text(member) {
             Some(text) => texts.push(text),
             None if is_search => {}
-            None => skipped.add(format!("part:{}", output.text("type").unwrap_or("?"))),
+            None => skipped.add_part(output.text("type").unwrap_or("?")),
         }
     }
     let output = Output { text: texts.join("\n"), failed: None };

@@ -13,6 +13,9 @@ const { openAlone } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
 const { count, style } = require("../terminal.js");
 
+/** The number of characters of the objective in a row, as in those of `evaluateLogs`. */
+const OBJECTIVE = 120;
+
 /** What a row says of a run beside its score. */
 function rowOf({ trace, provenance }) {
 	const { id = null, metadata, outcome, steps, task } = trace;
@@ -26,7 +29,7 @@ function rowOf({ trace, provenance }) {
 		successFrom,
 		confidence: outcome.confidence,
 		confidenceFrom,
-		objective: task.objective,
+		objective: [...task.objective.slice(0, 2 * OBJECTIVE)].slice(0, OBJECTIVE).join(""),
 		steps: steps.length,
 		...(facts && { facts }),
 	};

@@ -96,6 +96,7 @@ impl sessions::Session for Session {
     fn read(&mut self, record: Value, run: &mut Run) {
         let meta = meta(record);
         self.is_after_meta = meta.is_some();
+        run.facts.collected.launchers = &["spawn_agent"];
         let is_first = meta.is_some() && self.ids.is_empty();
         if let Some(meta) = meta {
             run.facts.place(meta.name("cwd"), meta.object("git").name("branch"));
