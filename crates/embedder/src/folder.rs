@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use knowledgepulse_workers::{fault, run_both};
 
 use crate::{
-    backend::{Backend, NativeModel, OnnxModel, library},
+    backend::{Backend, CheckedLibrary, NativeModel, OnnxModel},
     custom::{CustomFolder, CustomGraph},
     embed_error::{EmbedError, Result},
     load_times::LoadTimes,
@@ -79,21 +79,22 @@ impl ModelFolder {
     /// backend runs the built-in model, with the same bits.
     pub fn load(&self, settings: &ModelSettings, times: &LoadTimes) -> Result<Loaded> {
         let ModelSettings { backend, precision, threads, .. } = *settings;
-        let environment = || {
-            times.of("library", || settings.library().and_then(|path| library::environment(&path)))
-        };
+        let library = || times.of("library", || CheckedLibrary::new(&settings.library()?));
+        let environment = |library: CheckedLibrary| times.of("library", || library.environment());
         let files = match self {
             Self::BuiltIn(files) => files,
             Self::Custom(_) if backend == BackendKind::Native => return Err(EmbedError::NeedsOnnx),
             Self::Custom(folder) => {
-                let environment = environment()?;
+                let environment = environment(library()?)?;
                 let load = || CustomGraph::load(folder.clone(), environment, threads);
                 return Ok((Box::new(times.of("model", load)?), None));
             }
         };
+        let uses_onnx = backend == BackendKind::Onnx && precision == Precision::Exact;
+        // Before the weights are hashed, as loading the library takes longer and waits for this.
+        let library = uses_onnx.then(library).transpose();
         let load = || {
-            let uses_onnx = backend == BackendKind::Onnx && precision == Precision::Exact;
-            let environment = uses_onnx.then(environment).transpose();
+            let environment = library.and_then(|library| library.map(environment).transpose());
             let onnx_error = environment.as_ref().err().cloned();
             let load = || match environment {
                 Ok(Some(environment)) => OnnxModel::load(files, environment, threads),

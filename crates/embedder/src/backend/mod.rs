@@ -8,5 +8,5 @@ pub(crate) use loaded::Backend;
 pub(crate) use native::NativeModel;
 pub use onnx::library::{disable_telemetry, library_version};
 pub(crate) use onnx::{
-    OnnxModel, interruptible, library, run_session, runtime_error, session_builder,
+    OnnxModel, interruptible, library::CheckedLibrary, run_session, runtime_error, session_builder,
 };

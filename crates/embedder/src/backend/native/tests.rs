@@ -7,7 +7,7 @@ use knowledgepulse_test_support::package_folder;
 use super::*;
 use crate::{
     ModelSettings, PackageFolder,
-    backend::onnx::{OnnxModel, library},
+    backend::{CheckedLibrary, OnnxModel},
     kernels::{Kernel, testing::bits},
 };
 
@@ -40,7 +40,8 @@ fn tokens(count: usize) -> Vec<i64> {
 #[cfg_attr(target_env = "musl", ignore = "there is no ONNX Runtime")]
 fn run_gives_the_bits_of_onnx_runtime() {
     let settings = ModelSettings::of(PackageFolder::new(&PACKAGE));
-    let environment = library::environment(&settings.library().unwrap()).unwrap();
+    let environment =
+        CheckedLibrary::new(&settings.library().unwrap()).unwrap().environment().unwrap();
     let onnx = OnnxModel::load(&FILES, environment, settings.threads).unwrap();
     let onnx = onnx.verified(FILES.verify(WEIGHTS).unwrap());
     let never = CancelToken::default();

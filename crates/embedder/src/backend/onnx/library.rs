@@ -3,16 +3,13 @@
 use std::{
     error::Error,
     ffi::CStr,
-    fs,
+    fs, io,
     mem::transmute,
     path::{Path, PathBuf},
     sync::Once,
 };
 #[cfg(target_os = "linux")]
-use std::{
-    fs::File,
-    io::{self, Read},
-};
+use std::{fs::File, io::Read};
 
 use libloading::Library;
 use once_cell::sync::OnceCell;
@@ -53,23 +50,43 @@ pub fn disable_telemetry() {
     });
 }
 
-/// Returns the environment of the library at `path`. Loads the library, unless one is loaded.
-pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
-    let failed = |reason: String| EmbedError::Library { path: path.to_owned(), reason };
-    // The loader would search for a bare name, and the working directory may change.
-    let path = &std::path::absolute(path).map_err(|error| failed(error.to_string()))?;
-    // The loader's own message for a missing file is about the search path, not about the file.
-    let file = fs::canonicalize(path).map_err(|error| failed(error.to_string()))?;
-    regular_file(&file)?;
-    let loaded = LIBRARY.get_or_try_init(|| {
-        verify_library(path)?;
-        load(path, &file).map_err(|reason| EmbedError::Library { path: path.clone(), reason })
-    })?;
-    if loaded.file != file {
-        let loaded = loaded.path.display();
-        return Err(failed(format!("{loaded} is loaded already, and a process can have only one")));
+/// A library whose file was checked, or is loaded already.
+pub(crate) struct CheckedLibrary {
+    path: PathBuf,
+    file: PathBuf,
+}
+
+impl CheckedLibrary {
+    /// Checks the library at `path`.
+    pub fn new(path: &Path) -> Result<Self> {
+        let failed = |error: io::Error| library_error(path, error.to_string());
+        // The loader would search for a bare name, and the working directory may change.
+        let path = std::path::absolute(path).map_err(failed)?;
+        // The loader's own message for a missing file is about the search path, not about the file.
+        let file = fs::canonicalize(&path).map_err(failed)?;
+        regular_file(&file)?;
+        if LIBRARY.get().is_none() {
+            verify_library(&path)?;
+        }
+        Ok(Self { path, file })
     }
-    ENVIRONMENT.get_or_try_init(make_environment).map_err(|error| failed(error.to_string()))
+
+    /// Returns the environment of the library. Loads it, unless one is loaded.
+    pub fn environment(&self) -> Result<&'static Environment> {
+        let failed = |reason| library_error(&self.path, reason);
+        let loaded = LIBRARY.get_or_try_init(|| load(&self.path, &self.file).map_err(failed))?;
+        if loaded.file != self.file {
+            let loaded = loaded.path.display();
+            return Err(failed(format!(
+                "{loaded} is loaded already, and a process can have only one"
+            )));
+        }
+        ENVIRONMENT.get_or_try_init(make_environment).map_err(|error| failed(error.to_string()))
+    }
+}
+
+fn library_error(path: &Path, reason: String) -> EmbedError {
+    EmbedError::Library { path: path.to_owned(), reason }
 }
 
 /// Returns the version of the library, once it is loaded.
@@ -248,7 +265,8 @@ mod tests {
     fn error_code_of_an_unknown_status_is_that_of_a_failure() {
         type Create<Code> = unsafe extern "system" fn(Code, *const c_char) -> OrtStatusPtr;
         let package = PackageFolder::new(&package_folder());
-        environment(&ModelSettings::of(package).library().unwrap()).unwrap();
+        let library = ModelSettings::of(package).library().unwrap();
+        CheckedLibrary::new(&library).unwrap().environment().unwrap();
         // 24 is the system's number for too many open files.
         for (number, expected) in [(3, OrtErrorCode::ORT_NO_SUCHFILE), (24, OrtErrorCode::ORT_FAIL)]
         {
