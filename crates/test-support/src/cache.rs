@@ -1,6 +1,6 @@
 //! A naive vector cache, and its comparison with a real one.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{collections::HashSet, num::NonZeroUsize, time::Duration};
 
 use knowledgepulse_scoring::{
     Id,
@@ -39,7 +39,7 @@ impl NaiveCache {
         self.cut();
     }
 
-    /// Returns the vectors most similar to `query`, of equals the oldest first. Bit-exact, because each
+    /// Returns the vectors most similar to `query`, of equals the oldest first, and of one id only the first. Bit-exact, because each
     /// vector is compared in a separate real cache.
     pub fn similar(
         &mut self,
@@ -59,6 +59,8 @@ impl NaiveCache {
         all.retain(|(nearest, _)| nearest.similarity >= at_least);
         // Stable, so the oldest of equals stays the first.
         all.sort_by(|(a, _), (b, _)| b.similarity.partial_cmp(&a.similarity).expect("numbers"));
+        let mut ids = HashSet::new();
+        all.retain(|(Nearest { id, .. }, _)| id.is_none() || ids.insert(id.clone()));
         all.truncate(k);
         all
     }

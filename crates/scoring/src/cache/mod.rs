@@ -9,7 +9,13 @@ mod best;
 mod codes;
 mod similarity;
 
-use std::{collections::VecDeque, num::NonZeroUsize, ops::Range, sync::Arc, time::Duration};
+use std::{
+    collections::{HashSet, VecDeque},
+    num::NonZeroUsize,
+    ops::Range,
+    sync::Arc,
+    time::Duration,
+};
 
 use memmap2::MmapMut;
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
@@ -156,7 +162,7 @@ impl VectorCache {
     }
 
     /// Returns up to `k` unexpired vectors with the greatest similarities to `query` of at least `at_least`, and their
-    /// ages: the most similar first, the oldest first among equals.
+    /// ages: the most similar first, the oldest first among equals. Of several with one id only the first.
     ///
     /// # Errors
     ///
@@ -168,7 +174,19 @@ impl VectorCache {
         at_least: f64,
         now: Duration,
     ) -> Result<Vec<(Nearest, Duration)>> {
-        self.search(query, (k, at_least), self.expired(now)..self.added.len(), now)
+        let vectors = self.expired(now)..self.added.len();
+        let mut count = k;
+        loop {
+            let mut found = self.search(query, (count, at_least), vectors.clone(), now)?;
+            let is_all = found.len() < count.get();
+            let mut ids = HashSet::new();
+            found.retain(|(Nearest { id, .. }, _)| id.is_none() || ids.insert(id.clone()));
+            if is_all || found.len() >= k.get() {
+                found.truncate(k.get());
+                return Ok(found);
+            }
+            count = count.saturating_add(count.get());
+        }
     }
 
     /// As [`VectorCache::nearest`] before the first unexpired vector with this `id` was added.
@@ -190,7 +208,7 @@ impl VectorCache {
         Ok(found.pop().map(|(nearest, _)| nearest))
     }
 
-    /// As [`VectorCache::similar`] among some of the vectors, which are counted from the oldest.
+    /// Returns the most similar of some vectors, which are counted from the oldest, and their ages.
     fn search(
         &self,
         query: &[f32],
