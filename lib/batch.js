@@ -1,4 +1,4 @@
-/** Scores many traces concurrently and in order, with bounded memory. */
+/** Makes calls for many traces concurrently and in order, with bounded memory. */
 const { setImmediate } = require("node:timers/promises");
 const { check, kinds, oneOf, readOptions } = require("./options.js");
 const { onAbort, untilClosed } = require("./signals.js");

@@ -21,7 +21,6 @@ function isMusl() {
 	return (name ?? require("detect-libc").familySync()) === "musl";
 }
 
-/** The name of this platform in its package. */
 function platformName() {
 	const { platform, arch } = process;
 	if (platform === "win32") return `win32-${arch}-msvc`;
@@ -85,10 +84,7 @@ function inaccessible(folder) {
 	}
 }
 
-/**
- * What to do about failures that another installation would not mend, by code or message.
- * @type {[RegExp, string][]}
- */
+/** @type {[RegExp, string][]} What to do about failures that another installation would not mend, by code or message. */
 const REMEDIES = [
 	[
 		/ADDON_BUNDLED/,
@@ -142,7 +138,6 @@ function installedAt(name) {
 	}
 }
 
-/** The platform packages in a folder of packages. */
 function installedIn(folder) {
 	const [scope, prefix] = PACKAGE.split("/");
 	try {

@@ -1,18 +1,14 @@
 /** Calibration of scores, which types/calibrate.d.ts documents. */
 const { Buffer } = require("node:buffer");
 const { fail, native } = require("./native.js");
-const {
-	check,
-	checkOptions,
-	invalidOption,
-	isObject,
-	kinds,
-	own,
-	readValue,
-} = require("./options.js");
+const { check, invalidOption, isObject, kind, kinds, readOptions } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 
-const OPTIONS = ["target", "fit", "first", "level", "replicates", "seed", "profiles", "signal"];
+const { any, profiles, signal } = kinds;
+/** The addon checks the rest. */
+const REST = { target: any, fit: any, first: any, level: any, replicates: any, seed: any };
+const OPTIONS = { ...REST, profiles, signal };
+const REPORT_OPTIONS = { title: any, language: any, settings: kind("an object", isObject) };
 
 function linesOf(rows) {
 	const isIterable = typeof rows?.[Symbol.iterator] === "function" && typeof rows !== "string";
@@ -30,10 +26,7 @@ function jsonOf(value, path, code = undefined) {
 }
 
 exports.calibrate = async function calibrate(rows, options = {}) {
-	checkOptions(options, OPTIONS);
-	// The addon checks the rest.
-	const { profiles, signal, ...rest } = own(options);
-	const weights = readValue(kinds.profiles, "profiles", profiles);
+	const { profiles, signal, ...rest } = readOptions(options, OPTIONS);
 	const { target } = rest;
 	if (target !== undefined && Object.keys(target ?? {}).length !== 1)
 		throw invalidOption(
@@ -46,7 +39,7 @@ exports.calibrate = async function calibrate(rows, options = {}) {
 	const handle = new native.CallHandle();
 	const release = onAbort(signal, () => handle.abort());
 	try {
-		const calibrating = native.calibrate(lines, asked, weights, handle);
+		const calibrating = native.calibrate(lines, asked, profiles, handle);
 		// It may still be waiting for another calibration.
 		return JSON.parse(await until(signal, calibrating));
 	} catch (thrown) {
@@ -57,9 +50,7 @@ exports.calibrate = async function calibrate(rows, options = {}) {
 };
 
 exports.calibrationReport = async function calibrationReport(calibration, rows, options = {}) {
-	checkOptions(options, ["title", "language", "settings"]);
-	const { settings = {}, ...rest } = own(options);
-	check(isObject(settings), "settings", "an object", settings);
+	const { settings = {}, ...rest } = readOptions(options, REPORT_OPTIONS);
 	const context = jsonOf({ ...rest, settings: Object.entries(settings) }, "options");
 	const lines = linesOf(rows);
 	return native.calibrationReport(jsonOf(calibration, "calibration"), lines, context).catch(fail);

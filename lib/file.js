@@ -71,7 +71,6 @@ async function openReplacement(path, mode) {
 		/** The file without links; undefined if it is written in place. */
 		path: target,
 
-		/** Appends text or bytes. */
 		write: (data) => file.writeFile(data),
 
 		/** Resolves when the file, or the one at `to` beside it, has the new contents, and they have reached the disk. */

@@ -42,7 +42,6 @@ const ROWS_OPTIONS = {
 /** An error of a report, without its source: the report names that. */
 const shortened = ({ code, line = null, message }) => ({ code, line, message });
 
-/** The error for a source that could not be read to its end. */
 function unreadable({ name }, thrown) {
 	if (thrown instanceof ImportError) return thrown;
 	return new ImportError(`${name}: ${reasonOf(thrown)}`, {
@@ -87,12 +86,10 @@ class Reading {
 		return known === null ? { inputs } : { inputs, known };
 	}
 
-	/** An iterator over the lines of JSON. */
 	lines() {
 		return this.#waiter.iterator(this.#chunks, () => this.#close());
 	}
 
-	/** An iterator over the items, with the report. */
 	items() {
 		const items = this.#waiter.iterator(this.#parse(), () => this.#close());
 		return Object.defineProperty(items, "report", { get: () => this.report });
@@ -174,7 +171,6 @@ class Reading {
 		return (isOfSource && this.#unread.shift()) || new ImportError(message, options);
 	}
 
-	/** Ends reading, and closes the sources. */
 	async #close() {
 		this.#waiter.fail(undefined);
 		await Promise.all(this.#sources.map((source) => source.close(this.#signal)));

@@ -12,7 +12,6 @@ function toError(thrown) {
 	return new type(message, { code, path: path ?? undefined });
 }
 
-/** Throws the error for what the addon has thrown. */
 function fail(thrown) {
 	throw toError(thrown);
 }

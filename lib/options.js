@@ -53,7 +53,6 @@ const kind = (expected, fits, read = (value, _path) => value) => ({
 	isRequired: false,
 });
 
-/** A kind that also takes one other value. */
 const either = (expected, { fits }, other) =>
 	kind(expected, (value) => value === other || fits(value));
 
@@ -126,27 +125,21 @@ function readValue({ expected, fits, read, isRequired }, path, value) {
 /** The own members of an object, without those that another module may have added to `Object.prototype`. */
 const own = (object) => ({ __proto__: null, ...object });
 
-/** Only own members are options. */
-const ownValue = (options, name) => (Object.hasOwn(options, name) ? options[name] : undefined);
-
-const pathOf = (at, name) => (at === "options" ? name : `${at}.${name}`);
-
-function checkNames(options, known, at = "options") {
-	check(isObject(options), at, "an object", options);
-	const unknown = Object.keys(options).find((name) => !known.includes(name));
-	if (unknown === undefined) return;
-	const meant = addon().suggest(unknown, known);
-	const found = `an unknown option${meant ? `; did you mean ${meant}?` : ""}`;
-	throw invalidOption(pathOf(at, unknown), `one of the options ${known.join(", ")}`, found);
-}
-
 /** Returns the `known` options in an object without a prototype. Reads each own property once, and no other. */
 function readOptions(options, known, at = "options") {
+	check(isObject(options), at, "an object", options);
 	const names = Object.keys(known);
-	checkNames(options, names, at);
+	const pathOf = (name) => (at === "options" ? name : `${at}.${name}`);
+	const unknown = Object.keys(options).find((name) => !names.includes(name));
+	if (unknown !== undefined) {
+		const meant = addon().suggest(unknown, names);
+		const found = `an unknown option${meant ? `; did you mean ${meant}?` : ""}`;
+		throw invalidOption(pathOf(unknown), `one of the options ${names.join(", ")}`, found);
+	}
 	const given = Object.create(null);
 	for (const name of names) {
-		given[name] = readValue(known[name], pathOf(at, name), ownValue(options, name));
+		const value = Object.hasOwn(options, name) ? options[name] : undefined;
+		given[name] = readValue(known[name], pathOf(name), value);
 	}
 	return given;
 }
@@ -178,15 +171,8 @@ function scorerOptions(options = {}, others = {}) {
 	return given;
 }
 
-/** Checks the names of options, and the type of their signal. */
-function checkOptions(options, known) {
-	checkNames(options, known);
-	readValue(kinds.signal, "signal", ownValue(options, "signal"));
-}
-
-/** The path of a file that is given as a string or a URL. */
 function fileOf(value, name) {
-	if (typeof value === "string") return value;
+	if (isString(value)) return value;
 	check(value instanceof URL, name, "a string or a URL", value);
 	check(value.protocol === "file:", name, "a file: URL", value.href);
 	return fileURLToPath(value);
@@ -205,7 +191,6 @@ module.exports = {
 	SETTINGS,
 	callOptions,
 	check,
-	checkOptions,
 	describe,
 	either,
 	fileOf,
@@ -219,7 +204,6 @@ module.exports = {
 	oneOf,
 	own,
 	readOptions,
-	readValue,
 	required,
 	scorerOptions,
 };

@@ -32,7 +32,6 @@ function checkHeader(found, expected) {
 /** The embeddings of a page until they are applied. Reused, to spare the garbage collector. */
 let memory = new Uint8Array(0);
 
-/** Writes bytes to the memory, and returns their end. */
 function write(bytes, start) {
 	const end = start + bytes.length;
 	if (end > memory.length) {

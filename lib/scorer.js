@@ -17,7 +17,6 @@ const {
 const { ignore, onAbort, until } = require("./signals.js");
 const { piecesOf, readTrace } = require("./trace.js");
 
-/** The longest timeout of a timer, in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 const scored = channel("knowledgepulse.scoring.score");
@@ -26,7 +25,9 @@ const { flag, positive, remembered, share, signal, similarity } = kinds;
 
 const parse = (json) => JSON.parse(json);
 
-/** Returns a trace, or a text, for the addon. */
+/** Loaded when needed. */
+const inOrder = (call, traces, options) => require("./batch.js").inOrder(call, traces, options);
+
 const textOf = (subject) =>
 	typeof subject === "string" ? { text: piecesOf(subject) } : readTrace(subject);
 
@@ -73,7 +74,6 @@ module.exports = class Scorer {
 	}
 
 	async evaluateValues(traces, options) {
-		const { inOrder } = require("./batch.js");
 		const scores = [];
 		const call = (trace, options) => this.evaluateValue(trace, options);
 		for await (const score of inOrder(call, traces, options)) scores.push(score);
@@ -81,12 +81,10 @@ module.exports = class Scorer {
 	}
 
 	explainValues(traces, options) {
-		const { inOrder } = require("./batch.js");
 		return inOrder((trace, options) => this.explainValue(trace, options), traces, options);
 	}
 
 	async select(traces, options = {}) {
-		const { inOrder } = require("./batch.js");
 		const { count, signal, threshold } = readOptions(options, SELECT);
 		const embed = (trace, { signal }) => {
 			const submit = (handle) => {
@@ -130,7 +128,6 @@ module.exports = class Scorer {
 		});
 	}
 
-	/** Publishes the score of a trace that was added to the cache. */
 	#publish(trace, score, report) {
 		if (scored.hasSubscribers) scored.publish({ scorer: this, trace, score, report });
 	}

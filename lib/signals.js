@@ -5,7 +5,6 @@ const { setImmediate } = require("node:timers");
 /** The calls that each signal ends. */
 const endings = new WeakMap();
 
-/** Does nothing. */
 function ignore() {}
 
 /** Calls `end` when the signal, if given, is aborted, or at once if it is. Returns a function that cancels this. */

@@ -20,7 +20,6 @@ const JOINED = 2 ** 16;
 /** The beginning of text; any other string is the path of a file. */
 const TEXT = /^\s*[[{]/;
 
-/** The first half of a surrogate pair at the end. */
 const FIRST_HALF = /[\ud800-\udbff]$/;
 
 const isStream = (value) => isObject(value) && typeof value[Symbol.asyncIterator] === "function";
@@ -154,7 +153,6 @@ function toJson(value, invalid) {
 /** One source of an import: the file `path`, or else `data`. */
 class Source {
 	#data;
-	/** Its path in the arguments, for errors. */
 	#place;
 	#stats;
 	#stream;
@@ -259,7 +257,6 @@ function sourceOf(value, place) {
 	return new Source(place, { name, data });
 }
 
-/** The sources that the argument of `importTraces` stands for. */
 function sourcesOf(given) {
 	if (!Array.isArray(given) || (given.length > 0 && given.every(isMessage)))
 		return [sourceOf(given, "source")];

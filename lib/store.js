@@ -20,14 +20,11 @@ const PAUSES_MS = [50, 200];
 /** How long a failed store is not asked again. */
 const RETRY_MS = 1000;
 
-/** Codes of errors that a retry cannot mend. */
 const LASTING = ["STORE_MISMATCH", "INVALID_STORE"];
 
 let warned = false;
 
-function storeError(code, message) {
-	return new ScoringError(message, { code });
-}
+const storeError = (code, message) => new ScoringError(message, { code });
 
 function warn(reason) {
 	if (warned) return;
@@ -39,17 +36,14 @@ function warn(reason) {
 	);
 }
 
-/** Returns a request as an entry of the store. */
 function entryOf({ kind, id, embedding }, call) {
 	if (kind === "add") return { kind, call, id: id ?? null, embedding };
 	return kind === "forget" ? { kind, call, id } : { kind, call };
 }
 
-/** The connection of a native scorer with its store. */
 exports.StoreLink = class StoreLink {
 	#native;
 	#options;
-	/** The number of pending calls. */
 	#pending = 0;
 	#running = false;
 	/** Runs functions in the async context in which the scorer was made, since a batch belongs to no single call. */
@@ -90,7 +84,6 @@ exports.StoreLink = class StoreLink {
 		};
 	}
 
-	/** Sends a new call, given its promise. */
 	carry(promise) {
 		this.#pending += 1;
 		const settled = () => {

@@ -12,10 +12,7 @@ class Waiter {
 	#stop = new AbortController();
 	#failure;
 	#isWoken = false;
-	/**
-	 * Ends the present wait.
-	 * @type {(value?: any) => void}
-	 */
+	/** @type {(value?: any) => void} Ends the present wait. */
 	#resume = ignore;
 
 	/** Aborted by the first failure. */
@@ -72,7 +69,6 @@ class Waiter {
 		this.throwIfFailed();
 	}
 
-	/** Waits for a task, and returns its value. */
 	async result(task) {
 		this.throwIfFailed();
 		while (!task.isDone) await this.wait();

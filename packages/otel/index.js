@@ -126,7 +126,6 @@ exports.ScoringSpanProcessor = class ScoringSpanProcessor {
 		});
 	}
 
-	/** Passes errors to `onError`. */
 	async #attempt(spanContext, run) {
 		try {
 			await run();

@@ -1,9 +1,6 @@
-/**
- * Packs entries for threads and the database: JSON, and all embeddings, contiguous. Separate values and
- * embeddings would take time on the caller's thread.
- */
+/** Packs entries as JSON and contiguous embeddings. Separate ones would take time on the caller's thread. */
 
-/** Packs copies of entries. The bytes can be transferred. */
+/** The bytes are copies, and can be transferred. */
 exports.pack = function pack(entries) {
 	const embeddings = entries.map(({ embedding }) => embedding ?? []);
 	const bytes = new Uint8Array(embeddings.reduce((sum, { length }) => sum + length, 0));

@@ -82,10 +82,7 @@ exports.pipeline = async function pipeline(task, name, options = {}) {
 /** Accepts settings of transformers.js, which have no effect here. */
 exports.env = { backends: { onnx: { wasm: {}, webgl: {}, webgpu: {} } } };
 
-/**
- * Stands in for an export of the real package, and throws when used. A getter would throw when an ES module imports
- * any other name.
- */
+/** An export of the real package, which throws when used. A getter would throw when a module imports another name. */
 function absent(name) {
 	const fail = () => {
 		throw unsupported(name);

@@ -25,19 +25,9 @@ try {
 		openSync(join(folder, name), "a"),
 	);
 	const memory = join(folder, "memory.kpcache");
-	const options = [
-		"--from",
-		"claude-code",
-		"--assume-success",
-		"true",
-		"--memory",
-		memory,
-		"--again",
-		"--json",
-		"--quiet",
-	];
-	const command = ["--yes", "@knowledgepulse/scoring-cli", "score", transcript, ...options];
-	const [program, ...args] = [...npx, ...command];
+	const flags = "--from claude-code --assume-success true --again --json --quiet".split(" ");
+	const command = ["--yes", "@knowledgepulse/scoring-cli", "score", transcript];
+	const [program, ...args] = [...npx, ...command, ...flags, "--memory", memory];
 	const stdio = ["ignore", rows, errors];
 	// Not in the folder of the session, whose packages and settings npx would use.
 	spawn(program, args, { cwd: folder, detached: true, stdio, windowsHide: true })

@@ -10,7 +10,6 @@ const WITHOUT = {
 	"over-budget": "it took too long",
 };
 
-/** The reasons for the rules. */
 const RULES = {
 	"single-thought": "a thought is all there is",
 	"error-recovery": "more than 2 recoveries, and it succeeded",
@@ -25,7 +24,6 @@ const LINE = 74;
 
 const uniqueCount = (values) => new Set(values).size;
 
-/** The reasons for the dimensions. */
 function causesOf({ metadata, outcome, steps }, { confidenceFrom }, { maxSimilarity, source }) {
 	const recoveries = steps.filter(({ type }) => type === "error_recovery").length;
 	// Rows have none.
@@ -104,7 +102,6 @@ function accountOf({ trace, provenance, report, nearest = "", length }, { width 
 	];
 	const parts = partsOf({ trace, provenance, report });
 	const longest = Math.max(...parts.map(({ cause }) => cause.length));
-	/** Whether the causes get lines of their own. */
 	const isNarrow = LINE + 2 + longest > width;
 	for (const { title, value, product, most, cause } of parts) {
 		const graph = width < LINE ? "" : ` ${bar(value)}`;

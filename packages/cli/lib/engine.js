@@ -3,7 +3,6 @@ const { isAbsolute, relative, resolve, sep } = require("node:path");
 const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
 const { CLAUDE } = require("./places.js");
 
-/** A source as `importTraces` takes it. */
 function inputOf({ name, path, bytes }) {
 	if (path === undefined) return { name, data: bytes() };
 	// A name that begins like JSON would be read as text.

@@ -2,17 +2,8 @@
 const { constants } = require("node:os");
 const { setTimeout: sleep } = require("node:timers/promises");
 
-const Exit = Object.freeze({
-	OK: 0,
-	/** A bug, or a full disk. */
-	UNEXPECTED: 1,
-	/** Wrong arguments, or input that cannot be used. */
-	INPUT: 2,
-	/** A limit such as `--min-share` is not met. */
-	GATE: 3,
-	/** The model, its library, the addon or the store is unavailable. */
-	UNAVAILABLE: 4,
-});
+/** As docs/cli.md describes them. */
+const Exit = Object.freeze({ OK: 0, UNEXPECTED: 1, INPUT: 2, GATE: 3, UNAVAILABLE: 4 });
 
 /** How long an interrupted command waits for what it cannot abort. */
 const GRACE_MS = 1000;
@@ -25,7 +16,6 @@ class Interrupted extends Error {
 	constructor(signal) {
 		super("interrupted");
 		this.signal = signal;
-		/** 130 after Ctrl-C. */
 		this.exitCode = 128 + constants.signals[signal];
 	}
 }
@@ -41,7 +31,6 @@ const OF_ENGINE = {
 	INVALID_TRACE: Exit.INPUT,
 };
 
-/** System calls that read; all others write. */
 const READING = new Set(["access", "lstat", "open", "read", "scandir", "stat"]);
 
 const REASONS = {
@@ -55,10 +44,8 @@ const REASONS = {
 	ENOTDIR: "a part of the path is a file, not a folder",
 };
 
-/** The cause of an error of the system in words. */
 const causeOf = ({ code, message }) => REASONS[code] ?? message;
 
-/** The error for a file that cannot be read or written. */
 const cannot = (action, path, error) =>
 	new InputError(`cannot ${action} ${path}: ${causeOf(error)}`);
 

@@ -1,6 +1,9 @@
 /** Facts of runs as text, and which runs options select. */
 const { count, duration, grouped } = require("./terminal.js");
 
+/** A fact of a row by its name; null if unknown. */
+const factOf = (name, row) => row.facts?.[name] ?? null;
+
 /** The last folder of the path in which a run took place; null if unknown. */
 const projectOf = ({ facts }) => facts?.cwd?.split(/[/\\]/).filter(Boolean).at(-1) ?? null;
 
@@ -44,7 +47,6 @@ function factsOf(row) {
 	return known.filter(Boolean).join(" · ");
 }
 
-/** Whether a row is one that the options select. */
 function isSelected(row, { since, until, project }) {
 	const time = timeOf(row) ?? Number.NaN;
 	return (
@@ -54,4 +56,4 @@ function isSelected(row, { since, until, project }) {
 	);
 }
 
-module.exports = { dateOf, factsOf, isSelected, outcomeOf, projectOf, timeOf, tokensOf };
+module.exports = { dateOf, factOf, factsOf, isSelected, outcomeOf, projectOf, timeOf, tokensOf };

@@ -12,16 +12,13 @@ const LOST = `late malformed no_objective no_samples no_steps success_unknown to
 /** The share from which nearly all texts count as cut. */
 const MOSTLY = 0.95;
 
-/** The counts of skipped parts of the inputs, by reason. */
 const skippedIn = (inputs) => inputs.flatMap(({ skipped }) => Object.entries(skipped));
 
 /** Shows the counts of whole runs; a log of a sub-agent alone is a file of its own kind. */
 function lostOf(inputs) {
 	const isOfSubagent = ({ skipped, traces }) => traces === 0 && skipped.sidechain > 0;
-	const [files, others] = [
-		inputs.filter(isOfSubagent),
-		inputs.filter((each) => !isOfSubagent(each)),
-	];
+	const files = inputs.filter(isOfSubagent);
+	const others = inputs.filter((each) => !isOfSubagent(each));
 	const lost = tally(skippedIn(others).filter(([reason]) => LOST.includes(reason)));
 	const subagents = files.length > 0 ? count(files.length, "sub-agent file") : "";
 	const answered = lost.replace(/no_steps (\d+(?:,\d{3})*)/, "$1 without an answer");
@@ -45,7 +42,6 @@ function shareOf(inputs, sources, finished) {
 	return expected > 0 ? Math.min(finished / expected, 1) : 0;
 }
 
-/** Shows an error of an item. */
 const sayError = ({ message }) => say(style("red", message));
 
 /** Counts the traces and errors that were read, and warns of what they have in common. */
@@ -65,7 +61,6 @@ class Remarks {
 		this.#options = options;
 	}
 
-	/** Takes a row, or an item of an import. */
 	add(item) {
 		const { successFrom } = item.provenance ?? item;
 		const domain = item.trace?.metadata.task_domain ?? item.domain;
@@ -83,7 +78,6 @@ class Remarks {
 		return `${assumed} assumed for ${this.#assumed} of ${count(this.traces, "run")}, whose logs do not say it (--assume-success)`;
 	}
 
-	/** Notes the number of runs whose success was assumed. */
 	noteAssumed(mark = "") {
 		if (this.assumedText && !this.#options.quiet) say(`${mark}${this.assumedText}`);
 	}
@@ -148,7 +142,6 @@ function isNoLog({ code, line }, { formats, traces }) {
 /** What a command line asks for. The first Ctrl-C aborts its signal, which everything awaits; a second one ends the process. */
 class Job extends AbortController {
 	#errors = 0;
-	/** The names of the sources for which a folder was searched. */
 	#found;
 	/** The logs that are read, and where the results are written. */
 	sources;
@@ -176,19 +169,12 @@ class Job extends AbortController {
 		return job;
 	}
 
-	/** Takes the sources in the order of their times. */
 	async read(sources) {
 		this.sources = await inOrder(sources, this.signal);
 		const found = this.sources.filter(({ isFound }) => isFound);
 		this.#found = new Set(found.map(({ name }) => name));
 	}
 
-	/** Whether the user has interrupted the job. */
-	get isInterrupted() {
-		return this.signal.aborted;
-	}
-
-	/** Waits for a promise, or throws when the job is interrupted. */
 	until(promise) {
 		return until(this.signal, promise);
 	}
@@ -219,7 +205,6 @@ class Job extends AbortController {
 		return inputs.filter((input) => !isOther(input));
 	}
 
-	/** Writes a note to standard error, unless `--quiet` is set. */
 	note(text) {
 		if (!this.options.quiet) say(text);
 	}
@@ -266,7 +251,7 @@ class Job extends AbortController {
 		remarks.known = items.report.known ?? 0;
 		remarks.inputs = this.#leaveOut(items.report);
 		const isAny = remarks.traces > 0 || remarks.errors > 0 || remarks.known > 0;
-		if (isAny || output.isClosed || this.isInterrupted) return remarks;
+		if (isAny || output.isClosed || this.signal.aborted) return remarks;
 		const skipped = lostOf(remarks.inputs) || tally(skippedIn(remarks.inputs));
 		throw new InputError(
 			`no traces in ${count(this.sources.length, "source")}${skipped && ` (skipped: ${skipped})`}`,
@@ -281,14 +266,12 @@ class Job extends AbortController {
 
 	/** Whether the user has interrupted the job; then says what it has done. */
 	endedEarly(done) {
-		if (this.isInterrupted) this.signal.reason.message = `interrupted ${done}`;
-		return this.isInterrupted;
+		const { aborted, reason } = this.signal;
+		if (aborted) reason.message = `interrupted ${done}`;
+		return aborted;
 	}
 
-	/**
-	 * Returns the exit code, or throws if the job was interrupted. If a limit is not met, shows `text`; errors take
-	 * precedence over it.
-	 */
+	/** Returns the exit code, or throws after an interrupt. Shows `text` if a limit is not met; errors take precedence. */
 	exitCode(isMet = true, text = undefined) {
 		if (!isMet) say(`${style("red", "gate not met:")} ${text}`);
 		this.signal.throwIfAborted();

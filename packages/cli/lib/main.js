@@ -58,7 +58,6 @@ function programOf(argv) {
 	return program;
 }
 
-/** Shows an error on standard error. Returns the exit code. */
 function report(error) {
 	const code = exitCodeOf(error);
 	if (error instanceof Interrupted) {

@@ -9,7 +9,6 @@ const format = (name) => {
 	throw new InvalidArgumentError(`Allowed choices are ${formats().join(", ")}.`);
 };
 
-/** A parser for numbers in a range. */
 const number =
 	(low, high, isWhole = false) =>
 	(text) => {
@@ -39,10 +38,7 @@ const time =
 
 const all = (value, values = []) => [...values, value];
 
-/**
- * Every option by its flags: its help, with which its row in docs/cli.md begins, its parser or the list of its values, and
- * its default, if it has them.
- */
+/** Every option by its flags: its help, with which its row in docs/cli.md begins, its parser or values, its default. */
 const OPTIONS = {
 	"--count <n>": ["the most runs to choose", positive],
 	"--copy <folder>": "copy the logs of the chosen runs there, as they are",
@@ -125,7 +121,6 @@ const OPTIONS = {
 	"--no-progress": "show no progress",
 };
 
-/** Options that exclude one another. */
 const CONFLICTS = {
 	by: ["facts", "html", "top"],
 	decide: ["again", "by", "facts", "group", "html", "project", "since", "top", "until"],
@@ -135,7 +130,6 @@ const CONFLICTS = {
 	targetPrecision: ["threshold"],
 };
 
-/** The options of a command. */
 function optionsOf({ options }) {
 	const made = Object.entries(OPTIONS).map(([flags, given]) => {
 		const [help, type, value] = [given].flat();

@@ -36,7 +36,6 @@ class Output {
 		});
 	}
 
-	/** Whether the reader has closed the pipe. */
 	get isClosed() {
 		return CLOSED.includes(this.#error?.code);
 	}
@@ -89,7 +88,6 @@ async function openPipe(path, { signal, table }) {
 		}
 }
 
-/** The files that the command replaces. */
 const replaced = new Set();
 
 /** Opens new contents for a file that no other output of the command names. */
@@ -156,7 +154,6 @@ async function openFile(path, { signal, mode = 0o666, table = false }) {
 	};
 }
 
-/** Writes a value as text or as a line of JSON. */
 const show = (output, value, textOf) =>
 	output.write(output.isText ? textOf(value, output) : `${JSON.stringify(value)}\n`);
 

@@ -2,7 +2,7 @@
 const { randomUUID } = require("node:crypto");
 const { version } = require("../package.json");
 const { RULES, explained, partsOf } = require("./account.js");
-const { factsOf, timeOf, tokensOf } = require("./facts.js");
+const { factOf, factsOf, timeOf, tokensOf } = require("./facts.js");
 const { masked } = require("./terminal.js");
 
 /** An argument of the command line, without the store, whose URL may have a password anywhere. */
@@ -21,10 +21,10 @@ const ORDERS = Object.entries({
 	score: ({ score }) => score,
 	novelty: ({ dimensions }) => dimensions.novelty,
 	date: timeOf,
-	"active time": ({ facts }) => facts?.activeMs ?? null,
+	"active time": (row) => factOf("activeMs", row),
 	tokens: tokensOf,
-	"failed calls": ({ facts }) => facts?.failed ?? null,
-	"refused calls": ({ facts }) => facts?.refused ?? null,
+	"failed calls": (row) => factOf("failed", row),
+	"refused calls": (row) => factOf("refused", row),
 });
 
 /** The reasons of the score of a row. `objectives` are those of all rows by id. */
@@ -58,14 +58,8 @@ function pageOf(rows, { figures, notes, profiles }) {
 			reasons: reasonsOf(row, profiles, objectives),
 		}));
 	const context = { title: "Scores of runs", settings: Object.entries(settingsOf()) };
-	const page = {
-		context,
-		nonce: randomUUID(),
-		figures,
-		notes,
-		orders: orders.map(([name]) => name),
-		runs,
-	};
+	const names = orders.map(([name]) => name);
+	const page = { context, nonce: randomUUID(), figures, notes, orders: names, runs };
 	return native.runsPage(JSON.stringify(page));
 }
 

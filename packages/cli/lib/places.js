@@ -42,7 +42,6 @@ const PLACES = [
 	],
 ];
 
-/** The logs of sub-agents of Claude Code. */
 const SUBAGENTS = ["**/agent-*.jsonl", "**/subagents/**"];
 
 module.exports = { SUBAGENTS, CLAUDE, PLACES, PROGRAM };

@@ -1,19 +1,12 @@
 /** Sums of rows by project. */
-const { projectOf, tokensOf } = require("./facts.js");
+const { factOf, projectOf, tokensOf } = require("./facts.js");
 const { brief, short } = require("./row-table.js");
 const { Statistics } = require("./statistics.js");
 const { fit, style } = require("./terminal.js");
 
 /** The facts that are added up, by their names in a summary. */
-const SUMS = {
-	activeMs: ({ facts }) => facts?.activeMs ?? null,
-	tokens: tokensOf,
-	calls: ({ facts }) => facts?.calls ?? null,
-	failed: ({ facts }) => facts?.failed ?? null,
-	refused: ({ facts }) => facts?.refused ?? null,
-};
+const SUMS = ["activeMs", "tokens", "calls", "failed", "refused"];
 
-/** The rows by project. */
 class Projects {
 	#projects = new Map();
 
@@ -25,8 +18,8 @@ class Projects {
 		};
 		this.#projects.set(name, { statistics, sums });
 		statistics.add(row);
-		for (const [fact, sumOf] of Object.entries(SUMS)) {
-			const value = sumOf(row);
+		for (const fact of SUMS) {
+			const value = fact === "tokens" ? tokensOf(row) : factOf(fact, row);
 			// Of the runs that have it.
 			sums[fact] = value === null ? (sums[fact] ?? null) : (sums[fact] ?? 0) + value;
 		}
@@ -51,27 +44,17 @@ function projectTable({ width }, { threshold }) {
 	const accepted = hasThreshold ? "  accepted" : "";
 	const start = `${"project".padEnd(columns)}    runs  median  highest${accepted}  active  tokens   calls  failed  refused`;
 	let head = `${style("dim", start)}\n`;
-	return ({
-		project,
-		runs,
-		median,
-		highest,
-		accepted,
-		activeMs,
-		tokens,
-		calls,
-		failed,
-		refused,
-	}) => {
+	return (summary) => {
+		const { tokens, calls, failed } = summary;
 		const cells = [
-			fit(project ?? "(unknown)", columns).padEnd(columns),
-			short(runs).padStart(6),
-			median.toFixed(3).padStart(6),
-			highest.toFixed(3).padStart(7),
-			...(hasThreshold ? [short(accepted).padStart(8)] : []),
-			brief(activeMs).padStart(6),
+			fit(summary.project ?? "(unknown)", columns).padEnd(columns),
+			short(summary.runs).padStart(6),
+			summary.median.toFixed(3).padStart(6),
+			summary.highest.toFixed(3).padStart(7),
+			...(hasThreshold ? [short(summary.accepted).padStart(8)] : []),
+			brief(summary.activeMs).padStart(6),
 			...[tokens, calls, failed].map((sum) => short(sum).padStart(6)),
-			short(refused).padStart(7),
+			short(summary.refused).padStart(7),
 		];
 		const line = `${head}${cells.join("  ")}\n`;
 		head = "";

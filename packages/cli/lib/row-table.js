@@ -1,5 +1,5 @@
 /** Rows as a table, line by line. */
-const { dateOf, projectOf, tokensOf } = require("./facts.js");
+const { dateOf, factOf, projectOf, tokensOf } = require("./facts.js");
 const { DIMENSIONS, fit, style } = require("./terminal.js");
 
 const SHORT = { "single-thought": "=0.1", "error-recovery": "+0.1", "low-tool-diversity": "−0.1" };
@@ -43,14 +43,13 @@ function scoreCells({ dimensions, overrides, similarity, successFrom }) {
 }
 
 function factCells(row) {
-	const { activeMs = null, failed = null, refused = null } = row.facts ?? {};
 	return [
 		fit(projectOf(row) ?? "–", 10).padEnd(10),
 		(dateOf(row) ?? "–").padEnd(10),
-		brief(activeMs).padStart(6),
+		brief(factOf("activeMs", row)).padStart(6),
 		short(tokensOf(row)).padStart(6),
-		short(failed).padStart(6),
-		short(refused).padStart(7),
+		short(factOf("failed", row)).padStart(6),
+		short(factOf("refused", row)).padStart(7),
 	];
 }
 

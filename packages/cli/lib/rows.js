@@ -68,10 +68,7 @@ const isError = (value) => typeof value?.error?.code === "string";
 const isFromScore = (value) =>
 	(typeof value?.score === "number" && "dimensions" in value) || isError(value);
 
-/**
- * Returns the contents of a source: `{ rows }` if `kp-score score` wrote it, else `{ log }`, an
- * unread source. An aborted signal ends a stream.
- */
+/** Returns `{ rows }` if `kp-score score` wrote a source, else `{ log }`, an unread source. An abort ends a stream. */
 async function contentOf(source, signal) {
 	const { name } = source;
 	// A stream may stay silent forever.
@@ -91,7 +88,6 @@ async function contentOf(source, signal) {
 	return { log: source };
 }
 
-/** The rows in lines, without errors among them. */
 async function* rowsOf(lines, name) {
 	for await (const [number, text] of lines) {
 		const value = parse(text) ?? {};
@@ -101,7 +97,6 @@ async function* rowsOf(lines, name) {
 	}
 }
 
-/** The text of lines. */
 async function* textOf(lines) {
 	for await (const [, line] of lines) yield `${line}\n`;
 }

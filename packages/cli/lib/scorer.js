@@ -34,13 +34,11 @@ async function copyOf(store, options) {
 	}
 }
 
-/** The settings of a scorer without a memory. */
 function settingsOf(options, profiles) {
 	const { embedder, precision, model, pooling, longText, novelty } = options;
 	return { embedder, precision, model, pooling, longText, novelty, profiles };
 }
 
-/** A scorer without a memory, for a job. */
 async function openAlone(job) {
 	const scorer = new Scorer(settingsOf(job.options, await profilesOf(job)));
 	atEnd(() => scorer.close());
@@ -48,7 +46,6 @@ async function openAlone(job) {
 	return scorer;
 }
 
-/** The scorer for the options. */
 async function scorerOf(options, { profiles, saved, store }) {
 	const { memory } = options;
 	const settings = settingsOf(options, profiles);
@@ -64,7 +61,6 @@ async function scorerOf(options, { profiles, saved, store }) {
 	}
 }
 
-/** The pause between attempts to lock a file. */
 const PAUSE_MS = 50;
 
 /** Waits for the lock beside a file, which the system releases when its process ends. */

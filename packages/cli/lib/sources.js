@@ -53,10 +53,7 @@ async function logsIn(folder) {
 	return [...found].filter((path) => plain(path) === path || !found.has(plain(path)));
 }
 
-/**
- * Returns the paths that match a pattern. The search starts in the folder before the first special
- * character, which may be on another drive.
- */
+/** The paths that match a pattern. The search starts before its first special character, maybe on another drive. */
 async function matchesOf(pattern) {
 	const { glob } = require("tinyglobby");
 	const [, start, rest] = /^((?:[^*?[\](){}!+@\\/]*\/)*)(.*)$/s.exec(slashed(pattern));
@@ -153,7 +150,6 @@ async function sourcesOf(args) {
 	return sources;
 }
 
-/** The most bytes of a file that is read as a whole. */
 const LONGEST = 64 << 20;
 
 /** How much of a file is read to find its time, in bytes. */
@@ -181,7 +177,6 @@ async function timeOf(source) {
 	return Number.isNaN(time) ? changed : time;
 }
 
-/** Sorts sources by their times; streams come last. */
 async function inOrder(sources, signal) {
 	if (sources.length < 2) return sources;
 	const times = new Map();

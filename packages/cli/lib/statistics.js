@@ -7,7 +7,6 @@ const ALIKE = 0.8;
 /** With fewer rows, equal values are chance. */
 const FEW = 10;
 
-/** Counts of rows, and their scores. */
 class Statistics {
 	scores = [];
 	/** The number of rows by dimension and value. */
@@ -23,7 +22,6 @@ class Statistics {
 		}
 	}
 
-	/** The number of scores from a threshold on, and their share. */
 	acceptedBy(threshold) {
 		const accepted = this.scores.filter((score) => score >= threshold).length;
 		return { accepted, share: this.scores.length === 0 ? 0 : accepted / this.scores.length };

@@ -26,10 +26,7 @@ function parametersOf(parameters, known) {
 	return namespace ? { namespace } : {};
 }
 
-/**
- * Loads a class of the stores, whose package must be installed beside this one. The working directory is not searched:
- * it may belong to anybody.
- */
+/** Loads a store from beside this package. The working directory is not searched: it may belong to anybody. */
 function load(name, driver) {
 	try {
 		return require(`@knowledgepulse/scoring-stores/${name}`);

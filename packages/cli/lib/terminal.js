@@ -15,7 +15,6 @@ const WIDE =
 /** Returns text of a log in one line, without control characters. */
 const plain = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
 
-/** Cuts text to a number of columns. */
 function fit(text, columns) {
 	let used = 0;
 	const kept = [];
@@ -56,7 +55,6 @@ function tally(counts) {
 		.join(", ");
 }
 
-/** A bar of 20 columns for a value from 0 to 1. */
 const bar = (value) => "█".repeat(Math.round(value * 20)).padEnd(20, "░");
 
 /** Control characters and bidirectional controls, except line feeds. */
@@ -94,10 +92,7 @@ function withoutUser(text, start) {
 	return at < start ? text : `${text.slice(0, start)}***${text.slice(at)}`;
 }
 
-/**
- * Text in which the user information of URLs, mistyped ones too, and the values of parameters that may be secrets are
- * replaced by `***`, in linear time.
- */
+/** Replaces users in URLs, mistyped ones too, and parameters that may be secrets by `***`, in linear time. */
 function masked(text) {
 	// A password may contain spaces and line feeds.
 	const scheme = /[a-z][a-z\d+.-]{1,30}:[/\\]+/i.exec(text);
@@ -148,10 +143,7 @@ function progressText({ traces, share }, elapsed) {
 	return `${bar(share)} ${Math.floor(100 * share)} %, ${text}${left}`;
 }
 
-/**
- * Shows progress on standard error, if that is a terminal. Returns a function that ends it.
- * @param stateOf Returns the number of finished `traces`, and their `share` of all; `undefined` if unknown.
- */
+/** Shows the `traces` and `share` of `stateOf()` on standard error, if that is a terminal. Returns how to end it. */
 function showProgress(isWanted, stateOf) {
 	const began = performance.now();
 	const show = () => {

@@ -23,10 +23,7 @@ exports.Collector = class Collector {
 	/** The size of the spans of open traces, and of complete ones that are not scored yet. */
 	#bytes = 0;
 
-	/**
-	 * @param onFinished Called with the root and the ended spans of each trace that is complete; may return a promise
-	 * that resolves when they are no longer needed.
-	 */
+	/** `onFinished` gets the root and the ended spans of a complete trace. They are held until its promise, if any, resolves. */
 	constructor(limits, drops, onFinished) {
 		this.#limits = limits;
 		this.#drops = drops;
@@ -96,7 +93,6 @@ exports.Collector = class Collector {
 		}
 	}
 
-	/** Makes a trace the most recently active one. */
 	#touch(trace) {
 		this.#open.delete(trace);
 		this.#open.add(trace);

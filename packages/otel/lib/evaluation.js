@@ -36,7 +36,6 @@ function emitter(loggerProvider, labelOf) {
 	};
 }
 
-/** The default label. */
 function levelOf({ score }) {
 	if (score > 0.6) return "high";
 	return score < 0.4 ? "low" : "medium";

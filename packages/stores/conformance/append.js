@@ -1,10 +1,8 @@
 /** Order, atomicity and repetition of what is appended. */
 const assert = require("node:assert/strict");
+const { LONGEST_ID: LONGEST } = require("@knowledgepulse/scoring/internal/options");
 const { bytesOf } = require("./fixture.js");
 const { add, adds, bytes, clear, forget } = require("./samples.js");
-
-/** The maximum length of an id in bytes. */
-const LONGEST = 1024;
 
 /** Ids that a store might change or confuse. */
 const IDS = [
@@ -35,7 +33,6 @@ function embeddings() {
 
 const NAMES = ["one", "two", "three", "four", "five"];
 
-/** Each gets a fixture and a store on its namespace, and may return steps. */
 exports.rules = {
 	"append numbers entries from 1 in their order": () =>
 		[1, 2, 64, 1].map((size) => ["one", adds(size)]),

@@ -50,7 +50,6 @@ class Fixture {
 		this.namespace = namespace;
 	}
 
-	/** Returns the fixture of another namespace of the store. */
 	in(namespace) {
 		return new Fixture(this.#store, namespace);
 	}
@@ -61,7 +60,6 @@ class Fixture {
 		return store;
 	}
 
-	/** Returns the reader of a name, with a handle of its own. */
 	async reader(name) {
 		this.#readers[name] ??= new Reader(await this.open(), this);
 		return this.#readers[name];
@@ -142,7 +140,6 @@ class Fixture {
 /** Follows a store as a scorer does, and checks every page. */
 class Reader {
 	#fixture;
-	/** The position of the last entry read. */
 	after = null;
 	/** All entries since the last reset. */
 	entries = [];
@@ -169,7 +166,6 @@ class Reader {
 		return page;
 	}
 
-	/** Reads to the newest entry. */
 	async read(changes) {
 		await this.#follow((call) => this.store.read(call), changes, []);
 	}

@@ -4,7 +4,6 @@ const { getEventListeners } = require("node:events");
 const { METHODS, options } = require("./fixture.js");
 const { adds } = require("./samples.js");
 
-/** Each gets a fixture and a store on its namespace, and may return steps. */
 exports.rules = {
 	async "calls with an aborted signal reject and add nothing"({ fixture, store }) {
 		const signal = AbortSignal.abort();

@@ -6,6 +6,7 @@ const read = require("./read.js");
 const removal = require("./removal.js");
 
 exports.conformance = function conformance(open, { age } = {}) {
+	/** Each gets a fixture and a store on its namespace, and may return steps. */
 	const rules = {
 		...append.rules,
 		...read.rules,

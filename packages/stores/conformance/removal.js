@@ -8,7 +8,6 @@ const YEAR = 365 * 24 * 60 * MINUTE;
 /** Greater than the time of any entry. */
 const FOREVER = Date.UTC(2200);
 
-/** Each gets a fixture and a store on its namespace, and may return steps. */
 exports.rules = {
 	"append of a forget erases the embeddings of earlier adds with its id": () => [
 		["one", [add("a"), add("b")]],

@@ -2,10 +2,8 @@
 
 const { ignore, until } = require("@knowledgepulse/scoring/internal/signals");
 
-/** How long a statement waits for a lock. */
 const LOCK_TIMEOUT_MS = 5000;
 
-/** Pools that have the listener. */
 const guarded = new WeakSet();
 
 /**

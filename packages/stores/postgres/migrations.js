@@ -4,10 +4,7 @@ const { join } = require("node:path");
 const { ScoringError } = require("@knowledgepulse/scoring");
 const { LOCK_TIMEOUT_MS, inTransaction, withClient } = require("./client.js");
 
-/**
- * The files of the migrations, numbered from 1. Each takes the lock, adds its version, and fails without changes if it
- * was applied before.
- */
+/** The files, numbered from 1. Each takes the lock, adds its version, and fails without changes if it was applied. */
 const MIGRATIONS = ["1-store.sql"];
 
 /** Raised for a schema of another role. */
@@ -42,7 +39,6 @@ async function newest(client) {
 	return version;
 }
 
-/** Applies missing migrations, each in its own transaction. */
 async function migrate(pool, signal) {
 	for (const [index, file] of MIGRATIONS.entries())
 		await inTransaction(pool, signal, async (client) => {

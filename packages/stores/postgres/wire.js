@@ -47,7 +47,6 @@ function writeId(id) {
 	return id?.replaceAll("\u001a", "\u001a1").replaceAll("\0", "\u001a0") ?? null;
 }
 
-/** Reads what {@link writeId} wrote. */
 function readId(id) {
 	return id?.replaceAll("\u001a0", "\0").replaceAll("\u001a1", "\u001a") ?? null;
 }

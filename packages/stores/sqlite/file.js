@@ -77,11 +77,7 @@ const OBJECTS = `SELECT type, name, sql FROM sqlite_schema
 
 /** Throws unless the schema is that of the tables. Triggers or views could run anything, for ever. */
 function checkSchema(db, DatabaseSync) {
-	const objectsOf = (one) =>
-		one
-			.prepare(OBJECTS)
-			.all()
-			.map((row) => JSON.stringify(row));
+	const objectsOf = (one) => Array.from(one.prepare(OBJECTS).all(), (row) => JSON.stringify(row));
 	const model = new DatabaseSync(":memory:");
 	model.exec(TABLES);
 	const expected = objectsOf(model);

@@ -9,16 +9,10 @@ const { SHARED, checkIds, readStoreOptions } = require("../options.js");
 
 const SQLITE = "@photostructure/sqlite";
 
-const OPTIONS = {
-	// `:memory:` would be a store that nothing shares, and one letter before `://` is a Windows drive.
-	path: required(
-		kind(
-			"the path of a file",
-			(value) => typeof value === "string" && !/^(:memory:)?$|\0|\w\w:\/\//.test(value),
-		),
-	),
-	...SHARED,
-};
+// `:memory:` would be a store that nothing shares, and one letter before `://` is a Windows drive.
+const isPath = (value) => typeof value === "string" && !/^(:memory:)?$|\0|\w\w:\/\//.test(value);
+
+const OPTIONS = { path: required(kind("the path of a file", isPath)), ...SHARED };
 
 /** Throws an error that says what to install. The thread loads the module. */
 function checkInstalled() {

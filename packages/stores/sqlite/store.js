@@ -132,7 +132,6 @@ class Namespace {
 		head.epoch = randomUUID();
 	}
 
-	/** Adds the entries that are not in the store, and returns them. */
 	#add(head, entries) {
 		head.at = Math.max(head.at, Date.now());
 		return entries.filter((entry) => {
@@ -171,7 +170,6 @@ class Namespace {
 		return { ...page, reset: start === first, rows };
 	}
 
-	/** Applies the removals among the added entries. */
 	#remove(head, added) {
 		for (const { kind, id, seq } of added)
 			if (kind === "forget") this.#sql.erase.run(head.namespace, toBlob(id), seq);

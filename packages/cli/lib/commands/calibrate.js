@@ -44,7 +44,6 @@ async function recordsOf(path, job) {
 	}
 }
 
-/** Gives the labels to the rows of their ids. */
 function label(rows, labels) {
 	const unused = new Set(labels.keys());
 	let used = 0;
@@ -59,7 +58,6 @@ function label(rows, labels) {
 	if (unused.size > 0) warn(`${count(unused.size, "label")} without a run`);
 }
 
-/** The target of a calibration; undefined without one. */
 function targetOf({ targetShare, targetPrecision, threshold }) {
 	const targets = { share: targetShare, precision: targetPrecision, threshold };
 	const given = Object.entries(targets).filter(([, value]) => value !== undefined);
@@ -76,7 +74,7 @@ module.exports = async function calibration([args], options) {
 	const profiles = await profilesOf(job);
 	const rows = [];
 	await eachRow(sources, job, (row) => rows.push(row));
-	if (labels && !job.isInterrupted) label(rows, labels);
+	if (labels && !job.signal.aborted) label(rows, labels);
 	for (const row of rows) await rowsFile?.write(`${JSON.stringify(row)}\n`);
 	await rowsFile?.commit();
 	const { signal } = job;

@@ -21,7 +21,6 @@ async function sideOf(sources, job) {
 	return byKey;
 }
 
-/** The pairs of rows with the same key, the largest change first. */
 function pairsOf(old, now) {
 	const pairs = [];
 	for (const [key, before] of old) {

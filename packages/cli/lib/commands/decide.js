@@ -7,7 +7,6 @@ const { openScorer } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
 const { count, fit, percent, style } = require("../terminal.js");
 
-/** The line of a decision: its score, or the bounds of the score. */
 function lineOf({ accepted, bounds, id, objective, score }, { width }) {
 	const [least, greatest] = bounds.map((bound) => bound.toFixed(3));
 	const found = score === null ? `${least} to ${greatest}` : score.toFixed(3);

@@ -22,7 +22,6 @@ const sample = (n) => ({
 	outcome: { confidence: 0.9 },
 });
 
-/** Loads the model and scores samples. Returns how long that takes. */
 async function timed(scorer) {
 	const began = performance.now();
 	await scorer.warmup();

@@ -13,14 +13,6 @@ const { count, fit, warn } = require("../terminal.js");
 /** The number of traces in the memory of a scorer. */
 const REMEMBERED = 1000;
 
-/** Keeps the objectives of the last traces, by id. */
-function keep(objectives, id, objective) {
-	if (typeof id !== "string") return;
-	objectives.delete(id);
-	objectives.set(id, fit(objective ?? "", 120));
-	if (objectives.size > REMEMBERED) objectives.delete(objectives.keys().next().value);
-}
-
 /** The requested ids, or prefixes of ids. */
 class Wanted {
 	constructor(ids) {
@@ -42,8 +34,8 @@ class Wanted {
 	}
 }
 
-/** Shows the accounts of wanted runs. */
 class Accounts {
+	/** Those of the last traces, by id. */
 	#objectives = new Map();
 	#output;
 	#wanted;
@@ -62,8 +54,15 @@ class Accounts {
 				const nearest = this.#objectives.get(account.report.novelty.nearest);
 				return accountOf({ ...account, nearest }, this.#output);
 			});
-		keep(this.#objectives, id, objective);
+		if (typeof id === "string") this.#keep(id, objective);
 		return isWanted;
+	}
+
+	#keep(id, objective) {
+		const objectives = this.#objectives;
+		objectives.delete(id);
+		objectives.set(id, fit(objective ?? "", 120));
+		if (objectives.size > REMEMBERED) objectives.delete(objectives.keys().next().value);
 	}
 
 	get isComplete() {
@@ -78,7 +77,6 @@ class Accounts {
 	}
 }
 
-/** Explains runs in logs, which are scored. */
 async function explainLogs(logs, job, accounts) {
 	const { options, output } = job;
 	await job.read(logs);

@@ -4,7 +4,6 @@ const { Job, sayError } = require("../job.js");
 const { sourcesOf } = require("../sources.js");
 const { count, style } = require("../terminal.js");
 
-/** A summary of the sources, by format. */
 function textOf(inputs) {
 	const formats = new Map();
 	for (const { formats: names, traces, errors } of inputs) {

@@ -5,7 +5,6 @@ const { Output } = require("../output.js");
 const { PLACES, PROGRAM, SUBAGENTS } = require("../places.js");
 const { count } = require("../terminal.js");
 
-/** Quotes a folder for a shell. */
 function typed(folder) {
 	if (/[^\w./\\:~-]/.test(folder))
 		return process.platform === "win32" ? `"${folder}"` : `'${folder}'`;

@@ -41,14 +41,10 @@ function summarise(job, statistics, remarks, ms) {
 	remarks.warnOfDomain();
 }
 
-/** Writes the page of rows. */
 async function writePage(file, rows, { job, profiles, remarks, statistics }) {
-	const { threshold } = job.options;
-	const figures = [
-		["Runs", grouped(rows.length), ""],
-		...statistics.quantiles.map((each) => [...each, ""]),
-	];
-	const accepted = statistics.acceptedText(threshold);
+	const counts = [["Runs", grouped(rows.length)], ...statistics.quantiles];
+	const figures = counts.map((each) => [...each, ""]);
+	const accepted = statistics.acceptedText(job.options.threshold);
 	const notes = [knownText(job.options, remarks), accepted, remarks.assumedText].filter(Boolean);
 	await file.write(await pageOf(rows, { figures, notes, profiles }));
 	const path = await file.commit();
@@ -78,10 +74,8 @@ module.exports = async function score(args, given) {
 	const job = await Job.open(options, await sourcesOf(args[0]));
 	const { output } = job;
 	const page = html && (await openFile(html, job));
-	const { known, profiles, save, scorer } = await openScorer(job, {
-		saved: true,
-		again: options.again === true,
-	});
+	const again = options.again === true;
+	const { known, profiles, save, scorer } = await openScorer(job, { saved: true, again });
 	const began = performance.now();
 	const lineOf = rowTable(output, options);
 	const statistics = new Statistics();

@@ -16,7 +16,6 @@ const { count, style } = require("../terminal.js");
 /** The number of characters of the objective in a row, as in those of `evaluateLogs`. */
 const OBJECTIVE = 120;
 
-/** What a row says of a run beside its score. */
 function rowOf({ trace, provenance }) {
 	const { id = null, metadata, outcome, steps, task } = trace;
 	const { confidenceFrom, facts, source, successFrom } = provenance;
@@ -35,7 +34,6 @@ function rowOf({ trace, provenance }) {
 	};
 }
 
-/** The row of a selected run. */
 function scored(row, { score, dimensions, overrides, novelty }) {
 	return {
 		...row,
@@ -48,7 +46,6 @@ function scored(row, { score, dimensions, overrides, novelty }) {
 	};
 }
 
-/** The folder that has all the paths. */
 function commonFolder(paths) {
 	const [first, ...others] = paths.map((path) => dirname(resolve(path)).split(sep));
 	const isCommon = (part, at) => others.every((parts) => parts[at] === part);
@@ -84,7 +81,7 @@ async function writeTraces(numbers, file, job) {
 	await file.commit();
 }
 
-/** Selects among the traces of a job. Resolves to `{ remarks, rows, selected }`; `rows` have their numbers among all traces. */
+/** Selects among the traces of a job. Resolves to `{ remarks, rows, selected }`; `rows` come with their numbers among all traces. */
 async function selectAmong(job, scorer) {
 	const { options, signal } = job;
 	const { count, threshold } = options;
@@ -95,19 +92,17 @@ async function selectAmong(job, scorer) {
 	const rows = [];
 	let number = 0;
 	const take = async (item) => {
-		const row = { ...rowOf(item), number };
+		const row = rowOf(item);
+		const isTaken = isSelected(row, options);
+		if (isTaken) rows.push({ row, number });
 		number += 1;
-		if (!isSelected(row, options)) return;
-		rows.push(row);
+		if (!isTaken) return;
 		if (!traces.destroyed && !traces.write(item.trace))
 			await Promise.race([once(traces, "drain"), once(traces, "close")]);
 		return !traces.destroyed;
 	};
-	const remarks = await job.each(importTraces(job), take, {
-		isNeeded: true,
-		isShown: true,
-		onError: sayError,
-	});
+	const settings = { isNeeded: true, isShown: true, onError: sayError };
+	const remarks = await job.each(importTraces(job), take, settings);
 	traces.end();
 	const selected = await selecting.catch((error) => {
 		if (error !== signal.reason) throw error;
@@ -129,19 +124,11 @@ module.exports = async function select([args], given) {
 		return job.exitCode();
 	const { output } = job;
 	const lineOf = rowTable(output, { facts: options.facts });
-	const chosen = selected.map(({ index, report }) => ({ report, row: rows[index] }));
-	for (const {
-		report,
-		row: { number, ...row },
-	} of chosen)
-		await show(output, scored(row, report), lineOf);
+	const chosen = selected.map(({ index, report }) => ({ ...rows[index], report }));
+	for (const { row, report } of chosen) await show(output, scored(row, report), lineOf);
 	await job.commit();
-	if (file)
-		await writeTraces(
-			chosen.map(({ row }) => row.number),
-			file,
-			job,
-		);
+	const numbers = chosen.map(({ number }) => number);
+	if (file) await writeTraces(numbers, file, job);
 	const names = new Set(chosen.map(({ row }) => row.source.name));
 	const logs = job.sources.filter(({ name }) => names.has(name));
 	if (options.copy && logs.length > 0) await copyAll(logs, options.copy, job);
