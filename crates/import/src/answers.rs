@@ -5,7 +5,7 @@ use std::{
     hash::Hash,
 };
 
-use crate::call::ToolResult;
+use crate::{call::Call, events::Event};
 
 /// Calls that wait for something, each under several keys.
 #[derive(Default)]
@@ -40,31 +40,31 @@ impl<K: Eq + Hash> Waiting<K> {
     }
 }
 
-/// The calls so far, each with the value that its result gets.
-#[derive(Default)]
-pub struct Calls<T> {
-    values: Vec<T>,
-    by_id: HashMap<String, usize>,
-    /// By name and all together.
-    waiting: Waiting<Option<String>>,
-}
-
-impl<T: Copy> Calls<T> {
-    pub fn add(&mut self, id: Option<String>, name: &str, value: T) {
-        let index = self.values.len();
-        self.values.push(value);
-        self.by_id.extend(id.map(|id| (id, index)));
-        self.waiting.add(index, [None, Some(name.into())]);
+/// Returns for each result, in order, the number of the call before it that it answers: the latest one with its id;
+/// without an id the first one without an answer, and with its name if it has one.
+pub fn answered_calls(events: &[Event]) -> Vec<Option<usize>> {
+    let mut calls = 0;
+    let mut by_id: HashMap<&str, usize> = HashMap::new();
+    // By name and all together.
+    let mut waiting: Waiting<Option<&str>> = Waiting::default();
+    let mut answered = Vec::new();
+    for event in events {
+        match event {
+            Event::Call(Call { id, name, .. }) => {
+                by_id.extend(id.as_deref().map(|id| (id, calls)));
+                waiting.add(calls, [None, Some(&**name)]);
+                calls += 1;
+            }
+            Event::Result(result) => {
+                let call = match &result.id {
+                    Some(id) => by_id.get(&**id).copied(),
+                    None => waiting.take([result.name.as_deref()]),
+                };
+                waiting.taken.extend(call);
+                answered.push(call);
+            }
+            Event::Human(_) | Event::Thought { .. } => {}
+        }
     }
-
-    /// Returns the value of the call that a result answers: the latest one with its id; without an id the
-    /// first one without an answer, and with its name if it has one.
-    pub fn answer(&mut self, result: &ToolResult) -> Option<T> {
-        let call = match &result.id {
-            Some(id) => *self.by_id.get(id)?,
-            None => self.waiting.take([result.name.clone()])?,
-        };
-        self.waiting.taken.insert(call);
-        Some(self.values[call])
-    }
+    answered
 }

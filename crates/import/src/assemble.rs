@@ -5,6 +5,7 @@ use std::mem;
 use sha2::{Digest, Sha256};
 
 use crate::{
+    answers::answered_calls,
     error::{Code, Failure},
     events::Event,
     format::Format,
@@ -63,10 +64,11 @@ pub fn trace_of(
         return Err((Code::UnknownRecords, found));
     }
     let facts = mem::take(&mut run.facts);
-    let facts = facts.complete(&events, &run.seen, &run.skipped);
+    let answered = answered_calls(&events);
+    let facts = facts.complete(&events, &answered, &run.seen, &run.skipped);
     let objective = take_objective(run, &mut events, options);
     let summary = summary(&events);
-    let steps = Steps::of(events);
+    let steps = Steps::of(events, answered);
     let mut none = |reason| {
         run.conversation.skipped.add(reason);
         Ok(None)
@@ -130,7 +132,10 @@ pub fn trace_of(
             &Object::<&dyn Build>(&[("result_summary", &summary), ("confidence", &confidence)]),
         ),
     ]));
-    let trace = trace.map_err(too_large)?;
+    let trace = trace.map_err(|error| {
+        let found = if error == Unbuilt::NoMemory { NO_MEMORY } else { TOO_LONG };
+        (Code::TooLarge, found.to_owned())
+    })?;
     // A line of JavaScript has both.
     if trace.is_longer(MAX_TEXT.saturating_sub(json_of((&run.key, &facts)).len())) {
         return Err((Code::TooLarge, TOO_LONG.into()));
@@ -149,12 +154,6 @@ pub fn trace_of(
         facts: Some(facts),
     };
     Ok(Some(Imported { trace, provenance }))
-}
-
-/// Returns the failure to build a trace.
-fn too_large(error: Unbuilt) -> Failure {
-    let found = if error == Unbuilt::NoMemory { NO_MEMORY } else { TOO_LONG };
-    (Code::TooLarge, found.into())
 }
 
 /// Returns the objective of a run, and removes the event with the same text.

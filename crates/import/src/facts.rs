@@ -3,20 +3,17 @@
 use std::{
     collections::{HashMap, HashSet},
     mem,
-    sync::LazyLock,
 };
 
 use jiff::Timestamp;
-use regex::Regex;
 use serde::Serialize;
 
 use crate::{
-    answers::Calls,
     call::Call,
     events::Event,
     json::{Members, Value},
     messages::Seen,
-    pattern::regex,
+    pattern::{Pattern, regex},
     skipped::Skipped,
     time,
 };
@@ -213,7 +210,7 @@ impl RunFacts {
 }
 
 /// Results of calls that a person refused, in the words of Claude Code, Codex, opencode, Gemini CLI and frameworks.
-static REFUSED: LazyLock<Regex> = LazyLock::new(|| {
+static REFUSED: Pattern = Pattern::new(|| {
     let agents = "The user doesn't want to proceed|(?:exec )?command rejected by user|\
                   The user rejected permission to use this specific tool call|\
                   \\[Operation Cancelled\\] Reason: User did not allow tool call";
@@ -221,19 +218,19 @@ static REFUSED: LazyLock<Regex> = LazyLock::new(|| {
     regex(&format!(r"^[ \t\r\n]*(?:{agents}|{frameworks})"))
 });
 
-/// A call, and what became of it.
-struct Outcome<'e> {
-    call: &'e Call,
-    is_answered: bool,
-    has_failed: bool,
-}
-
 impl RunFacts {
-    /// Completes what readers collected with what follows from the events.
-    pub(crate) fn complete(mut self, events: &[Event], seen: &Seen, skipped: &Skipped) -> Self {
+    /// Completes what readers collected with what follows from the events, whose results answer these calls.
+    pub(crate) fn complete(
+        mut self,
+        events: &[Event],
+        answered: &[Option<usize>],
+        seen: &Seen,
+        skipped: &Skipped,
+    ) -> Self {
         let facts = &mut self;
-        let mut calls = Calls::default();
-        let mut outcomes: Vec<Outcome> = Vec::new();
+        let mut answered = answered.iter();
+        // Each call, and whether it failed; `None` without an answer.
+        let mut outcomes: Vec<(&Call, Option<bool>)> = Vec::new();
         // The number of failures that were not retried yet, by the name and by the input.
         let mut failures: HashMap<&str, HashMap<u64, u64>> = HashMap::new();
         for event in events {
@@ -247,37 +244,36 @@ impl RunFacts {
                         *failed -= 1;
                         facts.retries += 1;
                     }
-                    calls.add(call.id.clone(), &call.name, outcomes.len());
-                    outcomes.push(Outcome { call, is_answered: false, has_failed: false });
+                    outcomes.push((call, None));
                 }
                 Event::Result(result) => {
-                    let mut outcome = calls.answer(result).map(|index| &mut outcomes[index]);
-                    let had_failed = outcome.as_ref().is_some_and(|outcome| outcome.has_failed);
+                    let call = answered.next().copied().flatten();
+                    let outcome = call.map(|call| &mut outcomes[call]);
+                    let had_failed = matches!(outcome, Some((_, Some(true))));
                     let is_failure = result.failed && !had_failed;
-                    if let Some(outcome) = &mut outcome {
-                        outcome.is_answered = true;
-                        outcome.has_failed |= result.failed;
-                    }
                     let is_denied = || result.id.as_ref().is_some_and(|id| seen.is_denied(id));
                     if is_failure && (REFUSED.is_match(&result.text) || is_denied()) {
                         facts.refused += 1;
                     } else if is_failure {
                         facts.failed += 1;
-                        if let Some(Outcome { call, .. }) = outcome {
+                        if let Some((call, _)) = &outcome {
                             let inputs = failures.entry(&call.name).or_default();
                             *inputs.entry(call.input.hash()).or_default() += 1;
                         }
+                    }
+                    if let Some((_, has_failed)) = outcome {
+                        *has_failed = Some(had_failed || result.failed);
                     }
                 }
             }
         }
         facts.calls = outcomes.len() as u64;
-        let unanswered = outcomes.iter().filter(|outcome| !outcome.is_answered);
+        let unanswered = outcomes.iter().filter(|(_, has_failed)| has_failed.is_none());
         facts.unanswered = unanswered.count() as u64;
         let Collected { by_message, times, records, active, of_agents, launchers, said, .. } =
             mem::take(&mut facts.collected);
-        let launched = outcomes.iter().filter(|Outcome { call, has_failed, .. }| {
-            !has_failed && launchers.contains(&&*call.name)
+        let launched = outcomes.iter().filter(|(call, has_failed)| {
+            *has_failed != Some(true) && launchers.contains(&&*call.name)
         });
         facts.subagents.launched += launched.count() as u64;
 

@@ -1,12 +1,8 @@
 //! Whether a tool failed.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use crate::{
     json::{Document, Kind, Members, Value},
-    pattern::regex,
+    pattern::{Pattern, regex},
 };
 
 /// Returns whether the AI SDK gave this value to the model in place of a result, because a person refused the call.
@@ -37,7 +33,7 @@ pub fn has_failed(code: Option<Value>) -> Option<bool> {
 
 /// Returns whether the text of a result reads like a failure.
 pub fn is_failure(text: &str) -> bool {
-    static BEGINNING: LazyLock<Regex> = LazyLock::new(|| {
+    static BEGINNING: Pattern = Pattern::new(|| {
         // The OpenAI Agents SDK and Mastra say nowhere else that a tool failed or was refused.
         let failed = r"An error occurred while running the tool\.";
         let refused = r"Tool (?:execution was not approved\.|call was not approved by the user)";
@@ -45,7 +41,7 @@ pub fn is_failure(text: &str) -> bool {
             r"<tool_use_error>|<system>ERROR:|(?i:error)\b|Traceback \(most recent call last\)";
         regex(&format!(r"^[ \t\r\n]*(?:{failed}|{refused}|{other})"))
     });
-    static EXIT: LazyLock<Regex> = LazyLock::new(|| {
+    static EXIT: Pattern = Pattern::new(|| {
         let program = "(?:the )?(?:(?:command|process|script|program) )?";
         let verb = "(?:(?:exited|completed|finished|failed|terminated|returned) with )?";
         let code = "(?:exit code|exit status|return code|returncode)";

@@ -302,8 +302,10 @@ fn read_text(line: u64, bytes: &[u8], is_line: bool, cancel: &CancelToken, each:
     match &unread {
         None | Some(Unread::Cancelled) => {}
         Some(Unread::TooLarge) => each(line, Err((Code::TooLarge, NO_MEMORY.into()))),
-        Some(Unread::Syntax(error)) => {
-            each(line + error.line - 1, Err(invalid_json(error)));
+        Some(Unread::Syntax(SyntaxError { line: from_first, column, message, .. })) => {
+            let place = if *column > 0 { format!(" at column {column}") } else { String::new() };
+            let found = format!("invalid JSON{place}: {message}");
+            each(line + from_first - 1, Err((Code::InvalidJson, found)));
         }
     }
     unread.is_none()
@@ -311,14 +313,6 @@ fn read_text(line: u64, bytes: &[u8], is_line: bool, cancel: &CancelToken, each:
 
 fn lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
-}
-
-fn invalid_json(SyntaxError { column, message, .. }: &SyntaxError) -> Failure {
-    let found = match column {
-        0 => format!("invalid JSON: {message}"),
-        column => format!("invalid JSON at column {column}: {message}"),
-    };
-    (Code::InvalidJson, found)
 }
 
 fn too_large(what: &str) -> Failure {

@@ -6,9 +6,7 @@
 //! - stream-json | | 2026-11-22 | written
 //! - queued prompts, messages of other agents | 2.1.62 to 2.1.181 | 2026-11-26 | written
 
-use std::{collections::BTreeMap, mem, sync::LazyLock};
-
-use regex::Regex;
+use std::{collections::BTreeMap, mem};
 
 use crate::{
     call::{ToolResult, Turn},
@@ -18,7 +16,7 @@ use crate::{
     ids::Ids,
     json::{self, Members, Value},
     messages::{call_of_part, is_result_type, parts, result_of_part},
-    pattern::regex,
+    pattern::{Pattern, regex},
     provenance::Origin,
     run::Run,
     sessions::{self, Interleaved},
@@ -291,7 +289,7 @@ const AGENTS: [&str; 3] = ["teammate-message", "agent-message", "cross-session-m
 
 /// Returns what other agents say in a text.
 fn read_agents(text: &str) -> Option<String> {
-    static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+    static MESSAGE: Pattern = Pattern::new(|| {
         let message = |tag: &str| format!(r"<{tag}\b[^>]*>(.*?)</{tag}>");
         regex(&format!("(?s){}", AGENTS.map(message).join("|")))
     });

@@ -5,9 +5,7 @@
 //! - sessions in the tests of agent-sessions | 1.0.11; 651e854f | 2026-11-22 | captured
 //! - exit codes of the shell | 1.0.64 to 1.0.68 | 2026-11-26 | written
 
-use std::{mem, sync::LazyLock};
-
-use regex::Regex;
+use std::mem;
 
 use crate::{
     call::ToolResult,
@@ -18,14 +16,14 @@ use crate::{
     ids::Ids,
     json::{BLANK, Members, Value, is_blank, trimmed},
     messages::{Conversation, call_of_part},
-    pattern::regex,
+    pattern::{Pattern, regex},
     run::Run,
     sessions::{self, Sessions},
     text::{text_of, without},
 };
 
 /// How the shell of Copilot CLI says that a command has failed.
-static EXIT: LazyLock<Regex> = LazyLock::new(|| {
+static EXIT: Pattern = Pattern::new(|| {
     let code = r"exit code -?[1-9][0-9]*>";
     regex(&format!(r"(?m)^<exited with {code}|^<shellId: [^<>\n]* completed with {code}[^\n]*\z"))
 });

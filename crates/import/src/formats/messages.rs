@@ -142,24 +142,13 @@ impl Session for Lines {
 
 /// Returns the time of a message, or beside the message in a wrapper: the first by name. One pass, as most have none.
 fn time_of(message: Value<'_>) -> Option<Value<'_>> {
-    let (mut first, mut inner) = (None, None);
-    for (name, value) in message.members() {
-        let place = match name {
-            "timestamp" => 0,
-            "createdAt" => 1,
-            "created_at" => 2,
-            "ts" => 3,
-            "message" => {
-                inner = value.as_object();
-                continue;
-            }
-            _ => continue,
-        };
-        if first.is_none_or(|(best, _)| place <= best) && time::utc(value).is_some() {
-            first = Some((place, value));
-        }
-    }
-    first.map(|(_, time)| time).or_else(|| time_of(inner?))
+    const NAMES: [&str; 4] = ["timestamp", "createdAt", "created_at", "ts"];
+    let times = message.members().filter_map(|(name, value)| {
+        let place = NAMES.iter().position(|known| *known == name)?;
+        time::utc(value).map(|_| (place, value))
+    });
+    let first = times.reduce(|first, next| if next.0 <= first.0 { next } else { first });
+    first.map(|(_, time)| time).or_else(|| time_of(message.object("message")?))
 }
 
 fn run(value: Value, line: u64) -> Run {

@@ -4,10 +4,6 @@
 //!
 //! - trajectories | format 1.1 | 2026-11-22 | written
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::{messages, swe_agent};
 use crate::{
     call::{Call, CallInput},
@@ -16,13 +12,13 @@ use crate::{
     failure::flag,
     format::{Format, Sink},
     json::{self, Members, Value},
-    pattern::regex,
+    pattern::{Pattern, regex},
     run::Run,
     text::text_of,
 };
 
-static COMMAND: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?s)```(?:mswea_bash_command|bash)[ \t]*\n(.*?)\n?```"));
+static COMMAND: Pattern =
+    Pattern::new(|| regex(r"(?s)```(?:mswea_bash_command|bash)[ \t]*\n(.*?)\n?```"));
 
 pub const FORMAT: Format =
     Format { name: "mini-swe-agent", domain: "code", fits, open: || Box::new(read) };

@@ -4,23 +4,19 @@
 //!
 //! - a trajectory in the tests of SWE-agent | 3ea751c0 | 2026-11-22 | captured
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use crate::{
     call::{Call, CallInput},
     events::Event,
     facts::Tokens,
     format::{Format, Sink},
     json::{self, Members, Value},
-    pattern::regex,
+    pattern::{Pattern, regex},
     run::Run,
     text::text_of,
 };
 
 /// Observations that report a failure in SWE-agent's own words.
-static FAILED: LazyLock<Regex> = LazyLock::new(|| {
+static FAILED: Pattern = Pattern::new(|| {
     regex(r"^[ \t\r\n]*(?:Your proposed edit has introduced new syntax error|EXECUTION TIMED OUT)")
 });
 

@@ -13,17 +13,10 @@ const MAX_DEPTH: usize = 127;
 /// What a value is built from.
 pub trait Build {
     /// Adds the value.
-    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt>;
+    fn build(&self, out: &mut Index) -> Result<(), Unbuilt>;
 }
 
-/// Adds values, one after another.
-#[derive(Default)]
-pub struct Builder {
-    pub(super) index: Index,
-    depth: usize,
-}
-
-impl Builder {
+impl Index {
     pub fn array<T: Build>(
         &mut self,
         elements: impl IntoIterator<Item = T>,
@@ -51,27 +44,27 @@ impl Builder {
             return Err(Unbuilt::TooDeep);
         }
         self.depth += 1;
-        let at = self.index.begin(tag)?;
+        let at = self.begin(tag)?;
         values.into_iter().try_for_each(|value| add(self, value))?;
         self.depth -= 1;
-        self.index.end(at)
+        self.end(at)
     }
 }
 
 impl<T: Build + ?Sized> Build for &T {
-    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
         (**self).build(out)
     }
 }
 
 impl Build for str {
-    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
-        out.index.push_string(self)
+    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
+        out.push_string(self)
     }
 }
 
 impl Build for String {
-    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
         self.as_str().build(out)
     }
 }
@@ -79,8 +72,8 @@ impl Build for String {
 macro_rules! build_scalars {
     ($($kind:ty: $push:ident,)*) => {
         $(impl Build for $kind {
-            fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
-                out.index.$push(*self)
+            fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
+                out.$push(*self)
             }
         })*
     };
@@ -90,22 +83,22 @@ build_scalars! { bool: push_bool, u64: push_unsigned, i64: push_signed, f64: pus
 
 /// `None` is `null`.
 impl<T: Build> Build for Option<T> {
-    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
         match self {
             Some(value) => value.build(out),
-            None => out.index.push(&[tag::NULL]),
+            None => out.push(&[tag::NULL]),
         }
     }
 }
 
 impl Build for Value<'_> {
     /// Adds a copy.
-    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
         match self.kind() {
             Kind::String(text) => text.build(out),
             Kind::Array(elements) => out.array(elements),
             Kind::Object(object) => out.object(object.members()),
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) => out.index.push(self.words()),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => out.push(self.words()),
         }
     }
 }
@@ -114,7 +107,7 @@ impl Build for Value<'_> {
 pub struct Object<'a, T>(pub &'a [(&'a str, T)]);
 
 impl<T: Build> Build for Object<'_, T> {
-    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
         out.object(self.0.iter().map(|(name, value)| (*name, value)))
     }
 }
@@ -128,7 +121,7 @@ pub enum Made<'d> {
 }
 
 impl Build for Made<'_> {
-    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
         match self {
             Self::Text(text) => text.build(out),
             Self::Value(value) => value.build(out),

@@ -5,9 +5,9 @@ use std::{borrow::Cow, fmt, io};
 use knowledgepulse_workers::CancelToken;
 
 use super::{
-    build::{Build, Builder},
+    build::Build,
     parse::{Unread, parse},
-    tape::{Tape, Unbuilt},
+    tape::{Index, Tape, Unbuilt, tag},
     value::{Array, Value},
 };
 
@@ -46,7 +46,8 @@ impl<'t> Document<'t> {
 /// `null`.
 impl Default for Document<'_> {
     fn default() -> Self {
-        Self(Tape::null())
+        let index = Index { words: vec![tag::NULL], ..Index::default() };
+        Self(Tape { index, ..Tape::default() })
     }
 }
 
@@ -60,10 +61,10 @@ impl Document<'static> {
     pub(crate) fn build_all<T: Build>(
         values: impl IntoIterator<Item = T>,
     ) -> Result<Self, Unbuilt> {
-        let mut builder = Builder::default();
-        values.into_iter().try_for_each(|value| value.build(&mut builder))?;
-        builder.index.shrink_to_fit();
-        Ok(Self(Tape { index: builder.index, ..Tape::default() }))
+        let mut index = Index::default();
+        values.into_iter().try_for_each(|value| value.build(&mut index))?;
+        index.shrink_to_fit();
+        Ok(Self(Tape { index, ..Tape::default() }))
     }
 
     /// Returns a value by itself: `null` if it nests too deep, or if there is no memory for it.

@@ -1,9 +1,9 @@
 //! Parses JSON texts.
 
-use std::{borrow::Cow, fmt, sync::LazyLock};
+use std::{borrow::Cow, fmt};
 
 use knowledgepulse_workers::CancelToken;
-use regex::{Captures, Regex};
+use regex::Captures;
 use serde::{
     Deserializer,
     de::{self, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -14,6 +14,7 @@ use super::{
     tape::{Index, Tape, tag},
     text::MAX_TEXT,
 };
+use crate::pattern::{Pattern, regex};
 
 /// How many words are written between two checks of the token.
 const WORDS_PER_CHECK: usize = 1 << 12;
@@ -161,6 +162,14 @@ impl<'de> DeserializeSeed<'de> for &mut Parser<'_> {
     }
 }
 
+macro_rules! visit_each {
+    ($($visit:ident($kind:ty): $push:ident,)*) => {
+        $(fn $visit<E: de::Error>(self, value: $kind) -> Result<(), E> {
+            self.index.$push(value).map_err(E::custom)
+        })*
+    };
+}
+
 impl<'de> Visitor<'de> for &mut Parser<'_> {
     type Value = ();
 
@@ -172,30 +181,18 @@ impl<'de> Visitor<'de> for &mut Parser<'_> {
         self.index.push(&[tag::NULL]).map_err(E::custom)
     }
 
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<(), E> {
-        self.index.push_bool(value).map_err(E::custom)
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<(), E> {
-        self.index.push_unsigned(value).map_err(E::custom)
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<(), E> {
-        self.index.push_signed(value).map_err(E::custom)
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<(), E> {
-        self.index.push_float(value).map_err(E::custom)
+    visit_each! {
+        visit_bool(bool): push_bool,
+        visit_u64(u64): push_unsigned,
+        visit_i64(i64): push_signed,
+        visit_f64(f64): push_float,
+        visit_str(&str): push_string,
     }
 
     fn visit_borrowed_str<E: de::Error>(self, value: &'de str) -> Result<(), E> {
         // Part of the text, so the difference is not negative.
         let offset = value.as_ptr().addr() - self.text.as_ptr().addr();
         self.index.push_text(offset, value.len()).map_err(E::custom)
-    }
-
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<(), E> {
-        self.index.push_string(value).map_err(E::custom)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
@@ -217,11 +214,10 @@ impl<'de> Visitor<'de> for &mut Parser<'_> {
 
 /// Replaces escapes of lone surrogates, which `serde_json` refuses, by `\ufffd`; `None` if there are none.
 fn with_lone_surrogates_replaced(text: &str) -> Option<String> {
-    static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+    static ESCAPE: Pattern = Pattern::new(|| {
         let high = "[dD][89abAB][[:xdigit:]]{2}";
         let low = "[dD][c-fC-F][[:xdigit:]]{2}";
-        let escape = format!(r"(?s)\\u{high}\\u{low}|(\\u(?:{high}|{low}))|\\.");
-        Regex::new(&escape).expect("a valid expression")
+        regex(&format!(r"(?s)\\u{high}\\u{low}|(\\u(?:{high}|{low}))|\\."))
     });
     let mend = |escape: &Captures| match escape.get(1) {
         Some(_lone) => "\\ufffd".into(),

@@ -59,8 +59,10 @@ pub enum Unbuilt {
 /// The words of values, and the strings that are not in a text.
 #[derive(Debug, Default, PartialEq)]
 pub struct Index {
-    pub words: Vec<u32>,
-    pub strings: String,
+    pub(super) words: Vec<u32>,
+    pub(super) strings: String,
+    /// How many arrays and objects are open while values are built.
+    pub(super) depth: usize,
 }
 
 impl Index {
@@ -139,12 +141,6 @@ impl Index {
 }
 
 impl Tape<'_> {
-    /// Returns the tape of `null`.
-    pub fn null() -> Self {
-        let index = Index { words: vec![tag::NULL], ..Index::default() };
-        Self { index, ..Self::default() }
-    }
-
     /// Returns the tag of the value at a place.
     pub fn tag(&self, at: u32) -> u32 {
         self.index.words[at as usize] & 0xf

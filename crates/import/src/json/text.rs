@@ -26,16 +26,11 @@ pub struct Buffer(Vec<u8>);
 
 impl io::Write for Buffer {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        self.write_all(text)?;
-        Ok(text.len())
-    }
-
-    fn write_all(&mut self, text: &[u8]) -> io::Result<()> {
         if !grow(&mut self.0, text.len()) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         self.0.extend_from_slice(text);
-        Ok(())
+        Ok(text.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -54,11 +54,8 @@ impl<'d> Value<'d> {
 
     /// Returns the words of a value that has no others in it.
     pub(super) fn words(self) -> &'d [u32] {
-        self.tape
-            .index
-            .words
-            .get(self.at as usize..self.tape.after(self.at) as usize)
-            .unwrap_or_default()
+        let Self { tape, at } = self;
+        tape.index.words.get(at as usize..tape.after(at) as usize).unwrap_or_default()
     }
 
     pub fn is_null(self) -> bool {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::{
-    answers::Calls,
-    call::Call,
+    answers::answered_calls,
+    call::{Call, ToolResult},
     events::Event,
     json::{self, Document},
     messages::{Conversation, Messages},
@@ -24,31 +24,17 @@ pub(super) struct History {
     pub skipped: Skipped,
 }
 
-/// The identity of an event.
-#[derive(PartialEq, Eq, Hash)]
-enum Key {
-    Human(String),
-    Thought(String),
-    CallId(String),
-    Call(String, u64),
-    ResultId(String),
-    Result(Option<String>, String),
-}
+/// The identity of an event: its kind, the name of its tool, and its id or content.
+type Key = (&'static str, Option<String>, String);
 
-impl Key {
-    fn of(event: &Event) -> Self {
-        match event {
-            Event::Human(text) => Self::Human(json::trimmed(text).into()),
-            Event::Thought { text, .. } => Self::Thought(json::trimmed(text).into()),
-            Event::Call(call) => match &call.id {
-                Some(id) => Self::CallId(id.clone()),
-                None => Self::Call(call.name.clone(), call.input.hash()),
-            },
-            Event::Result(result) => match &result.id {
-                Some(id) => Self::ResultId(id.clone()),
-                None => Self::Result(result.name.clone(), result.text.clone()),
-            },
-        }
+fn key(event: &Event) -> Key {
+    match event {
+        Event::Human(text) => ("human", None, json::trimmed(text).into()),
+        Event::Thought { text, .. } => ("thought", None, json::trimmed(text).into()),
+        Event::Call(Call { id: Some(id), .. }) => ("call", None, id.clone()),
+        Event::Call(call) => ("input", Some(call.name.clone()), call.input.hash().to_string()),
+        Event::Result(ToolResult { id: Some(id), .. }) => ("result", None, id.clone()),
+        Event::Result(result) => ("text", result.name.clone(), result.text.clone()),
     }
 }
 
@@ -64,13 +50,16 @@ impl History {
         self.skipped.max(&conversation.skipped);
         run.possible_calls.merge(conversation.possible_calls);
 
-        let mut calls: Calls<usize> = Calls::default();
+        let mut calls = answered_calls(&conversation.events).into_iter();
+        // The places of the calls in this model call.
+        let mut said = Vec::new();
         // The number of equal events in this model call, by the place of the first of them.
         let mut counts: HashMap<usize, usize> = HashMap::new();
         for mut event in conversation.events {
             let mut answered = None;
             if let Event::Result(result) = &mut event {
-                answered = calls.answer(result).or_else(|| self.call(result.id.as_ref()?));
+                let call = calls.next().flatten().map(|call| said[call]);
+                answered = call.or_else(|| self.call(result.id.as_ref()?));
                 if let (None, Some(call)) =
                     (&result.id, answered.and_then(|place| self.events[place].call()))
                 {
@@ -79,12 +68,12 @@ impl History {
                 }
             }
             let next = self.events.len();
-            let places = self.places.entry(Key::of(&event)).or_default();
+            let places = self.places.entry(key(&event)).or_default();
             let count = counts.entry(places.first().copied().unwrap_or(next)).or_default();
             let place = places.get(*count).copied().unwrap_or(next);
             *count += 1;
-            if let Event::Call(call) = &event {
-                calls.add(call.id.clone(), &call.name, place);
+            if event.call().is_some() {
+                said.push(place);
             }
             if let Some(call) = answered {
                 self.answers.entry(call).or_default().insert(place);
@@ -100,7 +89,7 @@ impl History {
 
     /// Returns the place of the last call with an id, also of earlier model calls: some logs record only new messages.
     fn call(&self, id: &str) -> Option<usize> {
-        self.places.get(&Key::CallId(id.to_owned()))?.last().copied()
+        self.places.get(&("call", None, id.to_owned()))?.last().copied()
     }
 
     pub fn calls(&self) -> impl Iterator<Item = (usize, &Call)> {

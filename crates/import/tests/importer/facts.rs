@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{import, lines};
+use crate::{import, lines, with};
 
 /// Imports a log of one run, and compares its facts.
 fn check(log: &[Value], expected: &Value) {
@@ -13,6 +13,12 @@ fn check(log: &[Value], expected: &Value) {
     assert_eq!(outcome.traces().count(), 1);
 }
 
+/// Returns the facts of a run with one message of a person and calls without answers, and other facts.
+fn general(calls: u32, others: Value) -> Value {
+    let facts = json!({ "calls": calls, "failed": 0, "refused": 0, "unanswered": calls, "retries": 0, "userMessages": 1 });
+    with(facts, others)
+}
+
 /// Returns a time of day.
 fn at(minute: u32, second: u32) -> String {
     format!("2026-03-02T08:{minute:02}:{second:02}.000Z")
@@ -21,97 +27,62 @@ fn at(minute: u32, second: u32) -> String {
 #[test]
 fn facts_of_claude_code_take_the_last_usage_of_each_message() {
     let record = |kind: &str, time: String, message: Value| json!({ "type": kind, "sessionId": "s", "timestamp": time, "message": message });
-    let answer = |time, id: &str, output: u32, content: Value| {
+    let answer = |second, id: &str, output: u32, content: &[Value]| {
         let usage = json!({ "input_tokens": 3, "output_tokens": output, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 20 });
-        record(
-            "assistant",
-            time,
-            json!({ "id": id, "model": "opus", "usage": usage, "content": content }),
-        )
+        let message = json!({ "id": id, "model": "opus", "usage": usage, "content": content });
+        record("assistant", at(1, second), message)
     };
     let call = |id: &str, name: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
-    let result = |time, id: &str, text: &str, failed: bool| {
+    let result = |second, id: &str, text: &str, failed: bool| {
         let part = json!({ "type": "tool_result", "tool_use_id": id, "is_error": failed, "content": text });
-        record("user", time, json!({ "content": [part] }))
+        record("user", at(1, second), json!({ "content": [part] }))
     };
-    let with = |mut record: Value, name: &str, value: Value| {
-        record[name] = value;
-        record
+    let of_agent = |second, id: &str, calls: u32| {
+        let calls = json!({ "totalToolUseCount": calls });
+        with(result(second, id, "ok", false), json!({ "toolUseResult": calls }))
     };
     let said = |time, text: &str| record("user", time, json!({ "content": text }));
+    let place = |cwd: &str, branch: &str| json!({ "cwd": cwd, "gitBranch": branch });
     let refusal = "The user doesn't want to proceed with this tool use.";
+    let first = [
+        call("a", "Bash", json!({ "x": 1, "y": 2 })),
+        call("b", "Edit", json!({})),
+        call("c", "Agent", json!({})),
+        call("d", "Task", json!({})),
+        call("e", "Agent", json!({})),
+    ];
+    // The same call with its members in another order, twice: one failure is retried once.
+    let second = [
+        call("f", "Bash", json!({ "y": 2, "x": 1 })),
+        call("g", "Bash", json!({ "x": 1, "y": 2 })),
+        call("h", "Edit", json!({})),
+    ];
+    let failed = json!({ "id": "m4", "model": "<synthetic>", "usage": { "input_tokens": 9, "output_tokens": 9 }, "content": [] });
     let log = [
         // The gap before a command is no work of the agent.
         said(at(0, 0), "<command-name>/clear</command-name>"),
-        with(with(said(at(1, 0), "Go"), "cwd", json!("/a")), "gitBranch", json!("")),
-        with(
-            with(
-                answer(at(1, 2), "m1", 1, json!([{ "type": "text", "text": "I" }])),
-                "cwd",
-                json!("/b"),
-            ),
-            "gitBranch",
-            json!("main"),
-        ),
-        answer(
-            at(1, 3),
-            "m1",
-            7,
-            json!([
-                call("a", "Bash", json!({ "x": 1, "y": 2 })),
-                call("b", "Edit", json!({})),
-                call("c", "Agent", json!({})),
-                call("d", "Task", json!({})),
-                call("e", "Agent", json!({})),
-            ]),
-        ),
-        result(at(1, 5), "a", "Exit code 1", true),
-        result(at(1, 6), "b", refusal, true),
-        with(
-            result(at(1, 7), "c", "ok", false),
-            "toolUseResult",
-            json!({ "totalToolUseCount": 4 }),
-        ),
-        with(
-            result(at(1, 8), "d", "ok", false),
-            "toolUseResult",
-            json!({ "totalToolUseCount": 5 }),
-        ),
-        result(at(1, 9), "e", "no such agent", true),
-        // The same call with its members in another order, twice: one failure is retried once.
-        answer(
-            at(1, 10),
-            "m2",
-            2,
-            json!([
-                call("f", "Bash", json!({ "y": 2, "x": 1 })),
-                call("g", "Bash", json!({ "x": 1, "y": 2 })),
-                call("h", "Edit", json!({}))
-            ]),
-        ),
-        with(answer(at(1, 11), "m3", 9, json!([])), "isSidechain", json!(true)),
-        with(
-            record(
-                "assistant",
-                at(1, 12),
-                json!({ "id": "m4", "model": "<synthetic>", "usage": { "input_tokens": 9, "output_tokens": 9 }, "content": [] }),
-            ),
-            "isApiErrorMessage",
-            json!(true),
-        ),
+        with(said(at(1, 0), "Go"), place("/a", "")),
+        with(answer(2, "m1", 1, &[json!({ "type": "text", "text": "I" })]), place("/b", "main")),
+        answer(3, "m1", 7, &first),
+        result(5, "a", "Exit code 1", true),
+        result(6, "b", refusal, true),
+        of_agent(7, "c", 4),
+        of_agent(8, "d", 5),
+        result(9, "e", "no such agent", true),
+        answer(10, "m2", 2, &second),
+        with(answer(11, "m3", 9, &[]), json!({ "isSidechain": true })),
+        with(record("assistant", at(1, 12), failed), json!({ "isApiErrorMessage": true })),
         said(at(1, 20), "[Request interrupted by user]"),
         // At most ten minutes of a pause are work.
         record("system", at(30, 0), Value::Null),
         said(at(50, 0), "On"),
     ];
-    check(
-        &log,
-        &json!({
-            "calls": 8, "failed": 2, "refused": 1, "unanswered": 3, "retries": 1, "interruptions": 1, "userMessages": 2,
-            "tokens": { "input": 6, "output": 9, "cacheRead": 200, "cacheWrite": 40 }, "models": ["opus"],
-            "wallMs": 3_000_000, "activeMs": 620_000, "cwd": "/a", "branch": "main", "subagents": { "launched": 2, "calls": 9 },
-        }),
-    );
+    let expected = json!({
+        "calls": 8, "failed": 2, "refused": 1, "unanswered": 3, "retries": 1, "interruptions": 1, "userMessages": 2,
+        "tokens": { "input": 6, "output": 9, "cacheRead": 200, "cacheWrite": 40 }, "models": ["opus"],
+        "wallMs": 3_000_000, "activeMs": 620_000, "cwd": "/a", "branch": "main", "subagents": { "launched": 2, "calls": 9 },
+    });
+    check(&log, &expected);
 }
 
 #[test]
@@ -123,16 +94,13 @@ fn facts_of_codex_take_the_last_total_of_tokens() {
     };
     let call = |id: &str, name: &str| json!({ "type": "function_call", "call_id": id, "name": name, "arguments": "{}" });
     let output = |id: &str, text: &str| json!({ "type": "function_call_output", "call_id": id, "output": text });
+    let message = json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Go" }] });
     let meta = |cwd: &str| json!({ "id": "s", "cwd": cwd, "git": { "branch": "dev" } });
     let log = [
         record(0, "session_meta", meta("/a")),
         record(1, "turn_context", json!({ "model": "gpt-a" })),
         record(9, "event_msg", json!({ "type": "user_message", "message": "Go" })),
-        record(
-            9,
-            "response_item",
-            json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Go" }] }),
-        ),
+        record(9, "response_item", message),
         record(10, "response_item", call("1", "exec_command")),
         record(11, "response_item", output("1", "Process exited with code 2")),
         record(12, "event_msg", total(100, 10)),
@@ -146,34 +114,26 @@ fn facts_of_codex_take_the_last_total_of_tokens() {
         record(18, "event_msg", json!({ "type": "turn_aborted", "reason": "interrupted" })),
         record(19, "event_msg", json!({ "type": "turn_aborted", "reason": "replaced" })),
     ];
-    check(
-        &log,
-        &json!({
-            "calls": 3, "failed": 1, "refused": 1, "unanswered": 1, "retries": 1, "interruptions": 1, "userMessages": 1,
-            "tokens": { "input": 260, "output": 30, "cacheRead": 40 }, "models": ["gpt-a", "gpt-b"],
-            "wallMs": 19_000, "activeMs": 11_000, "cwd": "/a", "branch": "dev", "subagents": { "launched": 1 },
-        }),
-    );
+    let expected = json!({
+        "calls": 3, "failed": 1, "refused": 1, "unanswered": 1, "retries": 1, "interruptions": 1, "userMessages": 1,
+        "tokens": { "input": 260, "output": 30, "cacheRead": 40 }, "models": ["gpt-a", "gpt-b"],
+        "wallMs": 19_000, "activeMs": 11_000, "cwd": "/a", "branch": "dev", "subagents": { "launched": 1 },
+    });
+    check(&log, &expected);
 }
 
 #[test]
 fn facts_of_copilot_cli_have_tokens_of_one_shutdown() {
     let record = |second: u32, kind: &str, data: Value| json!({ "timestamp": at(0, second), "type": kind, "data": data });
     let usage = |input: u32| json!({ "usage": { "inputTokens": input, "outputTokens": 5, "cacheReadTokens": 30, "cacheWriteTokens": 10 } });
-    let shutdown = record(
-        9,
-        "session.shutdown",
-        json!({ "modelMetrics": { "a": usage(100), "b": usage(50) } }),
-    );
+    let metrics = json!({ "a": usage(100), "b": usage(50) });
+    let shutdown = record(9, "session.shutdown", json!({ "modelMetrics": metrics }));
     let answer = |second, model: &str| {
         record(second, "assistant.message", json!({ "content": "Hi", "model": model }))
     };
+    let context = json!({ "cwd": "/a", "branch": "main" });
     let mut log = vec![
-        record(
-            0,
-            "session.start",
-            json!({ "sessionId": "s", "context": { "cwd": "/a", "branch": "main" } }),
-        ),
+        record(0, "session.start", json!({ "sessionId": "s", "context": context })),
         record(1, "user.message", json!({ "content": "Go" })),
         answer(2, "b"),
         record(3, "subagent.started", json!({ "toolCallId": "t" })),
@@ -198,11 +158,6 @@ fn facts_of_copilot_cli_have_tokens_of_one_shutdown() {
 
 #[test]
 fn facts_of_other_agents_are_where_their_logs_have_them() {
-    let general = |calls: u32, unanswered: u32, others: Value| {
-        let mut facts = json!({ "calls": calls, "failed": 0, "refused": 0, "unanswered": unanswered, "retries": 0, "userMessages": 1 });
-        facts.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
-        facts
-    };
     let gemini = json!({
         "sessionId": "s", "projectHash": "p", "startTime": at(0, 0), "lastUpdated": at(9, 0), "messages": [
             { "id": "1", "type": "user", "timestamp": at(1, 0), "content": "Go" },
@@ -213,7 +168,7 @@ fn facts_of_other_agents_are_where_their_logs_have_them() {
         ],
     });
     let others = json!({ "tokens": { "input": 75, "output": 13, "cacheRead": 30 }, "models": ["flash", "pro"], "wallMs": 540_000, "activeMs": 7000 });
-    check(&[gemini], &general(0, 0, others));
+    check(&[gemini], &general(0, others));
 
     let answer = |created: u32, error: Value| {
         json!({
@@ -232,7 +187,7 @@ fn facts_of_other_agents_are_where_their_logs_have_them() {
         "interruptions": 1, "tokens": { "input": 14, "output": 12, "cacheRead": 40, "cacheWrite": 0 }, "models": ["m"],
         "wallMs": 13_000, "activeMs": 13_000, "cwd": "/a", "subagents": { "launched": 2 },
     });
-    check(&[opencode], &general(2, 2, others));
+    check(&[opencode], &general(2, others));
 
     let usage = json!({ "input": 4, "output": 2, "cacheRead": 1, "cacheWrite": 0 });
     let pi = [
@@ -242,22 +197,17 @@ fn facts_of_other_agents_are_where_their_logs_have_them() {
         json!({ "type": "message", "timestamp": at(0, 6), "message": { "role": "assistant", "model": "n", "usage": usage, "stopReason": "aborted", "content": [{ "type": "text", "text": "I" }] } }),
     ];
     let others = json!({ "interruptions": 1, "tokens": usage, "models": ["m", "n"], "wallMs": 6000, "activeMs": 1000, "cwd": "/a" });
-    check(&pi, &general(0, 0, others));
+    check(&pi, &general(0, others));
 
     let cursor = [
         json!({ "role": "user", "message": { "content": "Go" } }),
         json!({ "role": "assistant", "message": { "content": [{ "type": "tool_use", "name": "Read", "input": {} }] } }),
     ];
-    check(&cursor, &general(1, 1, json!({})));
+    check(&cursor, &general(1, json!({})));
 }
 
 #[test]
 fn facts_of_evaluations_and_spans_are_where_their_logs_have_them() {
-    let general = |others: Value| {
-        let mut facts = json!({ "calls": 0, "failed": 0, "refused": 0, "unanswered": 0, "retries": 0, "userMessages": 1 });
-        facts.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
-        facts
-    };
     let messages =
         json!([{ "role": "user", "content": "Go" }, { "role": "assistant", "content": "Done" }]);
 
@@ -266,10 +216,8 @@ fn facts_of_evaluations_and_spans_are_where_their_logs_have_them() {
         "info": { "model_stats": { "tokens_sent": 12, "tokens_received": 3, "api_calls": 2 } },
         "replay_config": "{\"agent\":{\"model\":{\"name\":\"m\"}}}",
     });
-    check(
-        &[swe_agent],
-        &general(json!({ "tokens": { "input": 12, "output": 3 }, "models": ["m"] })),
-    );
+    let others = json!({ "tokens": { "input": 12, "output": 3 }, "models": ["m"] });
+    check(&[swe_agent], &general(0, others));
 
     let response = json!({ "model": "m", "usage": { "prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": { "cached_tokens": 4 } } });
     let mini = json!({ "trajectory_format": "mini-swe-agent-1.1", "messages": [
@@ -277,10 +225,10 @@ fn facts_of_evaluations_and_spans_are_where_their_logs_have_them() {
         { "role": "assistant", "content": "Done", "extra": { "timestamp": 1_700_000_002, "response": response } },
     ] });
     let others = json!({ "tokens": { "input": 5, "output": 2, "cacheRead": 4 }, "models": ["m"], "wallMs": 1500, "activeMs": 1500 });
-    check(&[mini], &general(others));
+    check(&[mini], &general(0, others));
 
     let tau = json!({ "info": { "agent_info": { "llm": "m" } }, "simulations": [{ "start_time": at(0, 0), "end_time": at(1, 0), "messages": messages }] });
-    check(&[tau], &general(json!({ "models": ["m"], "wallMs": 60_000 })));
+    check(&[tau], &general(0, json!({ "models": ["m"], "wallMs": 60_000 })));
 
     let atif = |total: Value| {
         let metrics = json!({ "prompt_tokens": 9, "completion_tokens": 2, "cached_tokens": 4 });
@@ -291,7 +239,7 @@ fn facts_of_evaluations_and_spans_are_where_their_logs_have_them() {
         ] })
     };
     let others = |tokens: Value| {
-        general(json!({ "tokens": tokens, "models": ["m"], "wallMs": 2000, "activeMs": 2000 }))
+        general(0, json!({ "tokens": tokens, "models": ["m"], "wallMs": 2000, "activeMs": 2000 }))
     };
     check(&[atif(Value::Null)], &others(json!({ "input": 5, "output": 2, "cacheRead": 4 })));
     let total = json!({ "total_prompt_tokens": 30, "total_completion_tokens": 3, "total_cached_tokens": 10 });
@@ -303,12 +251,9 @@ fn facts_of_evaluations_and_spans_are_where_their_logs_have_them() {
         "n": { "input_tokens": 9, "output_tokens": 2, "total_tokens": 16, "input_tokens_cache_read": 4, "input_tokens_cache_write": 1 },
     } }] });
     let tokens = json!({ "input": 14, "output": 4, "cacheRead": 8, "cacheWrite": 1 });
-    check(
-        &[inspect],
-        &general(
-            json!({ "tokens": tokens, "models": ["m", "n"], "wallMs": 18_500, "activeMs": 9250 }),
-        ),
-    );
+    let others =
+        json!({ "tokens": tokens, "models": ["m", "n"], "wallMs": 18_500, "activeMs": 9250 });
+    check(&[inspect], &general(0, others));
 
     // What wraps a model call repeats its usage.
     let span = |id: &str, parent: &str, second: u32| {
@@ -322,7 +267,7 @@ fn facts_of_evaluations_and_spans_are_where_their_logs_have_them() {
         })
     };
     let others = json!({ "tokens": { "input": 5, "output": 2, "cacheRead": 4 }, "models": ["m-1"], "wallMs": 6000 });
-    check(&[span("outer", "", 0), span("inner", "outer", 1)], &general(others));
+    check(&[span("outer", "", 0), span("inner", "outer", 1)], &general(0, others));
 
     let generation = |id: &str, parent: &str, second: u32| {
         json!({
@@ -332,5 +277,5 @@ fn facts_of_evaluations_and_spans_are_where_their_logs_have_them() {
     };
     let langfuse = json!({ "trace": { "id": "t" }, "observations": [generation("outer", "", 0), generation("inner", "outer", 1)] });
     let others = json!({ "tokens": { "input": 5, "output": 2, "cacheRead": 4 }, "models": ["m"], "wallMs": 6000 });
-    check(&[langfuse], &general(others));
+    check(&[langfuse], &general(0, others));
 }

@@ -13,13 +13,22 @@ use knowledgepulse_import::Imported;
 use knowledgepulse_test_support::importing::{self, Outcome, run, value_of};
 use serde_json::Value;
 
+/// The size of the pieces that a log is read in.
+const PIECE: usize = 64 << 10;
+
 fn import(log: &str) -> Outcome {
-    importing::import([log.as_bytes()], &importing::options())
+    importing::import(log.as_bytes().chunks(PIECE), &importing::options())
 }
 
 /// Returns a log of one record a line.
 fn lines(records: &[Value]) -> String {
     records.iter().map(|record| format!("{record}\n")).collect()
+}
+
+/// Returns an object with other members.
+fn with(mut object: Value, members: Value) -> Value {
+    object.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    object
 }
 
 fn skipped(imported: &Imported) -> Value {

@@ -4,7 +4,7 @@ use knowledgepulse_import::Imported;
 use knowledgepulse_test_support::importing::{self, value_of};
 use serde_json::{Value, json};
 
-use crate::{import, lines, skipped, steps};
+use crate::{import, lines, skipped, steps, with};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
@@ -17,9 +17,8 @@ fn span(trace: &str, id: &str, parent: Option<&str>, start: u64, attributes: Val
 }
 
 fn tool(id: &str, parent: Option<&str>, start: u64, name: &str, attributes: Value) -> Value {
-    let mut all = json!({ "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name });
-    all.as_object_mut().unwrap().extend(attributes.as_object().unwrap().clone());
-    span(TRACE, id, parent, start, all)
+    let tool = json!({ "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name });
+    span(TRACE, id, parent, start, with(tool, attributes))
 }
 
 fn model(id: &str, parent: Option<&str>, start: u64, input: Value, output: Value) -> Value {

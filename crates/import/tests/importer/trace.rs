@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, fs, path::Path};
 
-use knowledgepulse_import::{AssumeSuccess, Importer, Options};
+use knowledgepulse_import::{AssumeSuccess, Document, Importer, Options};
 use knowledgepulse_scoring::{Novelty, Profiles, Score, cache::Nearest};
 use knowledgepulse_test_support::{importing::value_of, input, logs, read_trace, trace};
 use serde_json::{Value, json};
@@ -86,46 +86,35 @@ fn id_is_any_string_and_nothing_else() {
     assert_eq!(input(&valid()).trace.id(), None);
 }
 
-/// Takes so many pieces, and counts what comes after it has refused one.
-#[derive(Default)]
-struct Limited {
-    text: String,
-    pieces: usize,
-    after: usize,
-}
-
-impl fmt::Write for Limited {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        match self.pieces.checked_sub(1) {
-            Some(left) => {
-                self.pieces = left;
-                self.text += text;
-                Ok(())
-            }
-            None => {
-                self.after += 1;
-                Err(fmt::Error)
-            }
-        }
-    }
-}
-
 #[test]
 fn to_trace_joins_texts_with_spaces_until_a_refusal_and_still_checks_every_field() {
+    // Takes so many pieces, and counts what comes after it has refused one.
+    let read = |trace: &Value, pieces: usize| {
+        let (mut text, mut taken, mut refused) = (String::new(), 0, 0);
+        let document = Document::parse(trace.to_string()).unwrap();
+        let trace = knowledgepulse_import::read_trace(document.root(), |part| {
+            if taken == pieces {
+                refused += 1;
+                return Err(fmt::Error);
+            }
+            taken += 1;
+            text += part;
+            Ok(())
+        });
+        (trace.map(drop), text, refused)
+    };
     for (pieces, expected) in [
         (0, ""),
         (1, "Find the leak"),
         (3, "Find the leak Look at the allocator"),
         (9, "Find the leak Look at the allocator "),
     ] {
-        let mut limited = Limited { pieces, ..Limited::default() };
-        assert!(read_trace(&valid(), &mut limited).is_ok());
-        assert_eq!(limited.text, expected);
-        assert_eq!(limited.after, usize::from(pieces < 4), "{pieces}");
+        let (trace, text, refused) = read(&valid(), pieces);
+        assert!(trace.is_ok());
+        assert_eq!((&*text, refused), (expected, u32::from(pieces < 4)), "{pieces}");
     }
-    let invalid = with("/steps/1/content", json!(5));
-    let error = read_trace(&invalid, &mut Limited::default()).unwrap_err();
-    assert_eq!(error.path(), Some("steps[1].content"));
+    let (invalid, ..) = read(&with("/steps/1/content", json!(5)), 0);
+    assert_eq!(invalid.unwrap_err().path(), Some("steps[1].content"));
 }
 
 /// The id of a trace to the hash of its text, and its score with a similarity of 0.25.

@@ -8,9 +8,7 @@
 mod exec;
 mod user;
 
-use std::{collections::HashSet, sync::LazyLock};
-
-use regex::Regex;
+use std::collections::HashSet;
 
 use crate::{
     events::Event,
@@ -19,13 +17,13 @@ use crate::{
     format::{Format, Sink, open},
     json::{Document, Members, Value, trimmed},
     messages::{content, is_message, is_readable},
-    pattern::regex,
+    pattern::{Pattern, regex},
     run::Run,
     sessions::{self, Sessions},
 };
 
 /// Results that report a failure in Codex's own words.
-static FAILED: LazyLock<Regex> = LazyLock::new(|| {
+static FAILED: Pattern = Pattern::new(|| {
     let tools =
         r"apply_patch verification failed|(?:apply_patch|exec_command|write_stdin) failed\b";
     let refused = r"Script failed\b|(?:exec )?command rejected by user|aborted by user\b";

@@ -1,12 +1,8 @@
 //! What a person wrote, among what Codex and the editor put into user messages.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use crate::{
     json::{BLANK, trimmed},
-    pattern::regex,
+    pattern::{Pattern, regex},
 };
 
 /// The beginnings of texts that Codex wrote itself.
@@ -19,7 +15,7 @@ const CONTEXT: [&str; 17] = [
 ];
 
 /// A tag around an image, which is another part.
-static IMAGE: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:<image[^<>\n]*>|</image>)$"));
+static IMAGE: Pattern = Pattern::new(|| regex(r"^(?:<image[^<>\n]*>|</image>)$"));
 
 /// The beginnings of messages with comments, which may be all that a person wrote.
 const COMMENTS: [&str; 3] = ["# Browser comments:", "# Diff comments:", "# Response annotations:"];

@@ -7,9 +7,7 @@
 
 mod stream;
 
-use std::{mem, sync::LazyLock};
-
-use regex::Regex;
+use std::mem;
 
 use super::claude_code::read_end;
 use crate::{
@@ -18,7 +16,7 @@ use crate::{
     ids::Ids,
     json::{self, Members, Value},
     messages::content,
-    pattern::regex,
+    pattern::{Pattern, regex},
     run::Run,
     sessions::{self, Sessions},
     skipped::Skipped,
@@ -28,7 +26,7 @@ use crate::{
 const REDACTED: &str = "[REDACTED]";
 
 /// The text of the person, among that of Cursor.
-static QUERY: LazyLock<Regex> = LazyLock::new(|| regex("(?s)<user_query>(.*?)</user_query>"));
+static QUERY: Pattern = Pattern::new(|| regex("(?s)<user_query>(.*?)</user_query>"));
 
 pub const FORMAT: Format =
     Format { name: "cursor", domain: "code", fits, open: open::<Sessions<Session>> };

@@ -1,22 +1,12 @@
 //! Finds the spans and log records in OTLP/JSON, Tempo, Jaeger and single spans.
 
-use super::attributes::event_messages;
-use super::attributes::is_kept;
+use super::attributes::{event_messages, is_kept};
 use crate::{
-    json::{Build, Builder, Document, Members, Object, Unbuilt, Value},
+    json::{Build, Document, Index, Members, Object, Unbuilt, Value},
     limits::MAX_VALUES,
     spans::Span,
     time,
 };
-
-/// Attributes have more than [`MAX_VALUES`] values, or there is no memory for them.
-pub(super) struct TooLarge;
-
-impl From<Unbuilt> for TooLarge {
-    fn from(_: Unbuilt) -> Self {
-        Self
-    }
-}
 
 /// The id of the span of a log record, and its messages.
 pub(super) type Log = (String, [Vec<Document<'static>>; 2]);
@@ -27,14 +17,8 @@ pub(super) fn is_span(value: Value) -> bool {
         && trace_id(value).is_some()
 }
 
-/// A span or a log record, as it is in the input.
-pub(super) enum Record<'d> {
-    Span(Value<'d>),
-    Log(Value<'d>),
-}
-
-/// Returns the spans and log records of a value, or the value if it is a span itself.
-pub(super) fn records(value: Value<'_>) -> impl Iterator<Item = Record<'_>> {
+/// Returns the spans of a value, or the value if it is a span itself.
+pub(super) fn spans(value: Value<'_>) -> impl Iterator<Item = Value<'_>> {
     let is_single = is_span(value);
     let (single, whole) = (is_single.then_some(value), (!is_single).then_some(value));
     let all = ["resourceSpans", "batches"].into_iter().flat_map(move |name| whole.elements(name));
@@ -43,15 +27,19 @@ pub(super) fn records(value: Value<'_>) -> impl Iterator<Item = Record<'_>> {
         let names = ["scopeSpans", "instrumentationLibrarySpans"].into_iter();
         names.flat_map(move |name| resource.elements(name))
     });
-    let spans = single.into_iter().chain(scopes.flat_map(|scope| scope.elements("spans")));
-    let scopes = whole.elements("resourceLogs").flat_map(|resource| resource.elements("scopeLogs"));
-    let logs = scopes.flat_map(|scope| scope.elements("logRecords"));
-    let of_jaeger = whole.elements("data").flat_map(|trace| trace.elements("spans"));
-    spans.map(Record::Span).chain(logs.map(Record::Log)).chain(of_jaeger.map(Record::Span))
+    let of_jaeger = whole.elements("data");
+    single.into_iter().chain(scopes.chain(of_jaeger).flat_map(|scope| scope.elements("spans")))
+}
+
+/// Returns the log records of a value.
+pub(super) fn logs(value: Value<'_>) -> impl Iterator<Item = Value<'_>> {
+    let resources = value.elements("resourceLogs");
+    let scopes = resources.flat_map(|resource| resource.elements("scopeLogs"));
+    scopes.flat_map(|scope| scope.elements("logRecords"))
 }
 
 /// Returns a span of OTLP or of Jaeger, or a single one, and the id of its trace; `None` if it has no trace id.
-pub(super) fn span(value: Value) -> Result<Option<(String, Span)>, TooLarge> {
+pub(super) fn span(value: Value) -> Result<Option<(String, Span)>, Unbuilt> {
     let Some(trace) = trace_id(value) else { return Ok(None) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
     let parent = value
@@ -96,7 +84,7 @@ pub(super) fn span(value: Value) -> Result<Option<(String, Span)>, TooLarge> {
 }
 
 /// Returns a log record and the id of its trace; `None` if it has no messages or no span.
-pub(super) fn log(record: Value) -> Result<Option<(String, Log)>, TooLarge> {
+pub(super) fn log(record: Value) -> Result<Option<(String, Log)>, Unbuilt> {
     let attributes = all_attributes(record.get("attributes"))?;
     let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
@@ -122,22 +110,23 @@ fn is_error_code(code: Value) -> bool {
     code.as_integer() == Some(2) || matches!(code.as_str(), Some("ERROR" | "STATUS_CODE_ERROR"))
 }
 
-/// Returns attributes as plain JSON: those of an object, or of an array of keys and values.
+/// Returns attributes as plain JSON: those of an object, or of an array of keys and values. The error is that they
+/// have more than [`MAX_VALUES`] values, or that there is no memory for them.
 fn attributes(
     value: Option<Value>,
     is_kept: impl Fn(&str) -> bool,
-) -> Result<Document<'static>, TooLarge> {
+) -> Result<Document<'static>, Unbuilt> {
     let kept = members(value).filter(|(name, _)| is_kept(name));
     let values = kept.clone().map(|(_, Attribute::Plain(value) | Attribute::Wrapped(value))| value);
     let mut counts = values.map(|value| value.count(MAX_VALUES + 1));
     if counts.try_fold(MAX_VALUES, usize::checked_sub).is_none() {
-        return Err(TooLarge);
+        return Err(Unbuilt::TooLong);
     }
     let kept: Vec<_> = kept.collect();
-    Ok(Document::build(Object(&kept))?)
+    Document::build(Object(&kept))
 }
 
-fn all_attributes(value: Option<Value>) -> Result<Document<'static>, TooLarge> {
+fn all_attributes(value: Option<Value>) -> Result<Document<'static>, Unbuilt> {
     attributes(value, |_| true)
 }
 
@@ -160,7 +149,7 @@ fn members<'d>(value: Option<Value<'d>>) -> impl Iterator<Item = (&'d str, Attri
 
 /// Without the wrapper.
 impl Build for Attribute<'_> {
-    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
         let value = match self {
             Self::Wrapped(value) if value.is_object() => value,
             Self::Plain(value) | Self::Wrapped(value) => return value.build(out),

@@ -12,7 +12,7 @@ mod envelope;
 
 use std::collections::BTreeMap;
 
-use self::envelope::{Log, Record};
+use self::envelope::Log;
 
 use crate::{
     format::{Format, FormatReader, Sink, open},
@@ -43,24 +43,24 @@ pub struct Trace {
 
 impl FormatReader for Interleaved<Trace> {
     fn read(&mut self, value: Value, out: &mut Sink) {
-        for record in envelope::records(value) {
-            match record {
-                Record::Span(span) => match envelope::span(span) {
-                    Ok(Some((id, span))) => {
-                        self.add_to(&id, out, |trace, out| trace.spans.push(span, out));
-                    }
-                    Ok(None) => out.skip("malformed"),
-                    Err(_) => out.too_large(out.line, TOO_MANY_VALUES),
-                },
-                Record::Log(record) => match envelope::log(record) {
-                    Ok(Some((id, (span, messages)))) => self.add_to(&id, out, |trace, _| {
-                        let size = messages.iter().flatten().map(Document::size).sum::<usize>();
-                        trace.spans.size += span.len() + size;
-                        trace.logs.push((span, messages));
-                    }),
-                    Ok(None) => out.skip("other_log"),
-                    Err(_) => out.too_large(out.line, TOO_MANY_VALUES),
-                },
+        for span in envelope::spans(value) {
+            match envelope::span(span) {
+                Ok(Some((id, span))) => {
+                    self.add_to(&id, out, |trace, out| trace.spans.push(span, out));
+                }
+                Ok(None) => out.skip("malformed"),
+                Err(_) => out.too_large(out.line, TOO_MANY_VALUES),
+            }
+        }
+        for record in envelope::logs(value) {
+            match envelope::log(record) {
+                Ok(Some((id, (span, messages)))) => self.add_to(&id, out, |trace, _| {
+                    let size = messages.iter().flatten().map(Document::size).sum::<usize>();
+                    trace.spans.size += span.len() + size;
+                    trace.logs.push((span, messages));
+                }),
+                Ok(None) => out.skip("other_log"),
+                Err(_) => out.too_large(out.line, TOO_MANY_VALUES),
             }
         }
     }
