@@ -11,7 +11,7 @@ import json
 from functools import partial
 from pathlib import Path
 
-from assets import models, runtime, tests, zig
+from assets import models, runtime, tests
 from assets.common import ROOT, digest_of_sources, program, put, say, scratch_folder
 
 PINS_FILE = ROOT / "tools" / "pins.json"
@@ -59,20 +59,18 @@ def install(pins, options):
         names += [Path("model") / name for name in models.FILES]
 
         def make():
-            models.install(pins, PINS_FILE, source, out / "model")
+            models.install(PINS_FILE, source, out / "model")
             runtime.install(pins, options.platform, out)
 
         once(out, digest_of_inputs(options.platform), names, make)
     if options.plain:
         names = [models.PLAIN_NAME / name for name in models.PLAIN_FILES]
-        make_plain = partial(models.install_plain, pins, source, options.plain)
+        make_plain = partial(models.install_plain, source, options.plain)
         once(options.plain, digest_of_inputs("plain"), names, make_plain)
     if options.own_models:
         tests.install_models(options.own_models)
-    if options.zig:
-        zig.install(pins, options.zig)
     if options.test:
-        models.test_builder(pins, source)
+        models.test_builder(source)
     if options.reference:
         tests.compare_calibration()
 
@@ -84,7 +82,6 @@ def main():
     parser.add_argument("--platform", choices=platforms, help="fill this folder of npm/")
     parser.add_argument("--plain", type=Path, help="folder for a plain float32 export")
     parser.add_argument("--own-models", type=Path, help="folder for small models to test with")
-    parser.add_argument("--zig", type=Path, help="folder for zig and cargo-zigbuild")
     parser.add_argument("--model-source", type=Path, help="folder with the published files")
     parser.add_argument("--test", action="store_true", help="run the tests of the model builder")
     parser.add_argument(
@@ -94,7 +91,7 @@ def main():
     done = {**vars(options), "model_source": None}
     if not any(done.values()):
         parser.error(
-            "nothing to do: give --platform, --plain, --own-models, --zig, --test, or --reference"
+            "nothing to do: give --platform, --plain, --own-models, --test, or --reference"
         )
     with program("assets"):
         install(pins, options)

@@ -58,11 +58,7 @@ function conclude(packed, complaints) {
 	);
 }
 
-try {
-	checkManifests();
-} catch (error) {
-	fail(error.message);
-}
+checkManifests();
 await installPackages();
 mkdirSync(DIST, { recursive: true });
 const names = possible(wanted());

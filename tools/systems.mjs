@@ -1,10 +1,9 @@
 /**
  * Scores traces with the packages in dist/ on systems that this machine can run or emulate: Linux
  * on arm64 (QEMU), musl, Windows (Wine). Needs Linux x64 with Debian's package tools, and a user who
- * may make namespaces: node tools/systems.mjs [--whole] [PLATFORM ...]
+ * may make namespaces: node tools/systems.mjs [PLATFORM ...]
  *
- * Emulated arm64 takes half a minute for a long trace, so a hundred of them are left out unless
- * --whole is given.
+ * Emulated arm64 takes half a minute for a long trace, so a hundred of them are left out.
  */
 import {
 	closeSync,
@@ -72,13 +71,14 @@ function addNodeForMusl(processor, folder) {
 	run("chmod", ["+x", join(folder, MUSL_PROGRAM)]);
 }
 
-/** The command for a program of another root folder. `variables` is its whole environment. */
-function inRoot(folder, project, variables, command) {
+/** Returns the function of {@link SYSTEMS} for a program of another root folder, with an environment of its own. */
+function inRoot(folder, command, variables = []) {
 	const rights = process.getuid() === 0 ? [] : ["--map-root-user"];
 	const environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", ...variables];
-	return [
+	return (project, ...files) => [
 		...["unshare", ...rights, "--mount", "sh", "-c", MOUNT, folder, project],
 		...["env", "-i", ...environment, "chroot", folder, ...command],
+		...files.map((file) => `/project/${file}`),
 	];
 }
 
@@ -112,17 +112,14 @@ const SYSTEMS = {
 			// A separate root folder excludes this machine's C library.
 			copyFileSync(emulator(), join(root, "root", "qemu"));
 		});
-		const command = ["/root/qemu", MUSL_PROGRAM];
-		return (project, ...files) =>
-			inRoot(folder, project, [], [...command, ...files.map(inProject)]);
+		return inRoot(folder, ["/root/qemu", MUSL_PROGRAM]);
 	},
 	"linux-x64-musl": () => {
 		const options = { processor: "amd64", packages: ["musl"] };
 		const folder = debian(`x64-musl-${NODE_MUSL}`, options, (root) =>
 			addNodeForMusl("x86_64", root),
 		);
-		return (project, ...files) =>
-			inRoot(folder, project, [], [MUSL_PROGRAM, ...files.map(inProject)]);
+		return inRoot(folder, [MUSL_PROGRAM]);
 	},
 	"win32-x64-msvc": () => {
 		const packages = ["wine", "wine64", "libz-mingw-w64", "dash", "coreutils"];
@@ -130,17 +127,13 @@ const SYSTEMS = {
 		const folder = debian(`wine-${NODE}`, options, (root) =>
 			copyFileSync(nodeFromNpm("win-x64"), join(root, "root", "node.exe")),
 		);
-		const wine = ["sh", "-c", RUN_WITH_WINE, "sh"];
-		return (project, ...files) => inRoot(folder, project, WINE, [...wine, ...files.map(inProject)]);
+		return inRoot(folder, ["sh", "-c", RUN_WITH_WINE, "sh"], WINE);
 	},
 };
 
-const inProject = (file) => `/project/${file}`;
-
 if (process.platform !== "linux" || process.arch !== "x64")
 	fail(`this runs on Linux x64, not on ${process.platform} ${process.arch}`);
-const names = process.argv.slice(2).filter((name) => name !== "--whole");
-const isWhole = process.argv.includes("--whole");
+const names = process.argv.slice(2);
 /** The largest case that an emulated processor is given, in bytes. */
 const FEW = 500_000;
 for (const name of names)
@@ -164,8 +157,8 @@ for (const [name, prepare] of Object.entries(SYSTEMS)) {
 	const project = install(join(root, "dist"), name);
 	for (const file of writeCases(project)) {
 		const { size } = statSync(join(project, file));
-		if (name.includes("arm64") && size > FEW && !isWhole) {
-			console.log(`systems: ${name}: ${file} left out: give --whole`);
+		if (name.includes("arm64") && size > FEW) {
+			console.log(`systems: ${name}: ${file} left out`);
 			continue;
 		}
 		console.log(`systems: ${name}: ${file}`);

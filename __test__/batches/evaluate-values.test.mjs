@@ -137,31 +137,6 @@ test("evaluateValues rejects with an error while its source is silent", async ()
 	await assert.rejects(told, RangeError);
 });
 
-test("evaluateValues rejects with what a source throws at once", async () => {
-	const failing = {
-		[Symbol.iterator]: () => ({
-			next() {
-				throw new RangeError("in next");
-			},
-		}),
-	};
-	await assert.rejects(new Scorer().evaluateValues(failing), RangeError);
-});
-
-test("evaluateValues rejects with an error whose source cannot be closed", async () => {
-	for (const close of [() => new Promise(() => {}), () => Promise.reject(new RangeError("no"))]) {
-		const controller = new AbortController();
-		const source = { next: () => ({ done: false, value: traces[0] }), return: close };
-		const onProgress = () => controller.abort("enough");
-		const { signal } = controller;
-		const scoring = new Scorer().evaluateValues(
-			{ [Symbol.iterator]: () => source },
-			{ onProgress, signal },
-		);
-		await assert.rejects(scoring, (reason) => reason === "enough");
-	}
-});
-
 test("explainValues can be left while its source is silent", async () => {
 	const reports = new Scorer().explainValues(silentAfter());
 	const waiting = reports.next();

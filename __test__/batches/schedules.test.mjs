@@ -209,6 +209,8 @@ async function check(schedule) {
 		else if (THROWN[ending] || found.error?.code !== "UNREADABLE")
 			assert.ok(ending in THROWN && found.error === THROWN[ending], String(found.error));
 	}
+	if (way === "aborts" && ending === "is silent")
+		assert.ok("error" in found, "an end without error");
 	const isComplete = way === "to the end" && (store === "no store" || store === "a store");
 	const isCollected = errors === "collect" && /Logs|import/.test(consumer);
 	if (isComplete && found.error?.code !== "STORE_UNAVAILABLE")

@@ -1,18 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { calibrate, calibrationReport } from "@knowledgepulse/scoring/calibrate";
 import { fromMessages } from "@knowledgepulse/scoring/logs";
 import { assumed, conversation } from "../support/imports.mjs";
-
-const rows = readFileSync(
-	new URL("../../crates/calibrate/tests/reference/rows.jsonl", import.meta.url),
-	"utf8",
-)
-	.trim()
-	.split("\n")
-	.map((line) => JSON.parse(line));
+import { calibrationRows as rows } from "../support/trace-files.mjs";
 
 /** Rows of one domain, labelled by tool diversity only. */
 const decided = rows.map((row, index) => ({

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { calibrate, calibrationReport } from "@knowledgepulse/scoring/calibrate";
 import { launch, missing, open, violations } from "../support/browser.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-import { random } from "../support/traces.mjs";
+import { calibrationRows } from "../support/trace-files.mjs";
 
 const OBJECTIVES = [
 	"Find out why the scheduler test fails now and then",
@@ -17,51 +17,24 @@ const OBJECTIVES = [
 	"",
 ];
 
-const DOMAINS = ["code", "customer_service", "数据分析 & <b>"];
+const DOMAINS = { code: "code", finance: "customer_service", airline: "数据分析 & <b>" };
 
-/** Rows, the same each time, whose labels follow complexity and tool diversity. */
-function rowsOf(count, { labelled = false } = {}) {
-	const next = random(1);
-	return Array.from({ length: count }, (_, index) => {
-		const success = next() < 0.7;
-		const confidence = 0.5 + 0.5 * next();
-		const novelty = 0.1 + 0.6 * next() * Math.exp(-index / 200);
-		const dimensions = {
-			complexity: Number(next().toFixed(3)),
-			novelty: index === 0 ? 0.5 : novelty,
-			toolDiversity: Math.floor(next() * 5) / 4,
-			outcomeConfidence: success ? confidence : confidence * 0.3,
-		};
-		const { complexity, toolDiversity, outcomeConfidence } = dimensions;
-		const worth = 0.6 * complexity + 0.4 * toolDiversity;
-		return {
-			id: index % 10 === 9 ? null : `kp:trace:${index + 1}`,
-			group: `task-${Math.floor(index / 4)}`,
-			domain: DOMAINS[Math.floor(next() ** 2 * DOMAINS.length)],
-			score:
-				0.25 * (complexity + toolDiversity) + 0.35 * dimensions.novelty + 0.15 * outcomeConfidence,
-			dimensions,
-			overrides: [],
-			nearest: index === 0 ? null : `kp:trace:${Math.ceil(index / 2)}`,
-			similarity: index === 0 ? null : 1 - novelty,
-			noveltySource: index === 0 ? "empty-cache" : "cache",
-			success,
-			confidence,
-			objective: OBJECTIVES[index % OBJECTIVES.length],
-			tokens: 40 + Math.floor(next() * 600),
-			isCut: next() < 0.1,
-			precision: "exact",
-			modelFingerprint: "all-MiniLM-L6-v2",
-			version: "0.1.0",
-			...(labelled && { label: next() < 1 / (1 + Math.exp(8 - 16 * worth)) }),
-		};
-	});
-}
+/** Rows with these objectives and domains, every tenth without an id. */
+const labelled = calibrationRows.map((row, index) => ({
+	...row,
+	id: index % 10 === 9 ? null : row.id,
+	domain: DOMAINS[row.domain],
+	nearest: row.similarity === null ? null : calibrationRows[index >> 1].id,
+	objective: OBJECTIVES[index % OBJECTIVES.length],
+	tokens: 40 + ((index * 37) % 600),
+}));
+
+const plain = labelled.map(({ label, ...row }) => row);
 
 const REPORTS = {
-	full: { rows: rowsOf(180, { labelled: true }), options: { target: { share: 0.2 }, fit: true } },
-	"without labels": { rows: rowsOf(180), options: { target: { threshold: 0.75 } } },
-	"of one row": { rows: rowsOf(2).slice(1), options: {} },
+	full: { rows: labelled, options: { target: { share: 0.2 }, fit: true } },
+	"without labels": { rows: plain, options: { target: { threshold: 0.75 } } },
+	"of one row": { rows: plain.slice(2, 3), options: {} },
 };
 
 const VIEWS = [1280, 390].flatMap((width) =>

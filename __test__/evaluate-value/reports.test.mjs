@@ -1,22 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { _getLocalCache, explainValue, Scorer } from "@knowledgepulse/scoring";
-import { traces } from "../../examples/traces.mjs";
-import { assertAddsUp } from "../support/scores.mjs";
 import { says, trace } from "../support/traces.mjs";
-
-test("explainValue adds up to the score, and names the nearest trace", async () => {
-	const scorer = new Scorer();
-	const seen = new Set();
-	for (const one of traces) {
-		const report = await scorer.explainValue(one);
-		assertAddsUp(report);
-		const { novelty, text } = report;
-		if (novelty.source === "cache") assert.ok(seen.has(novelty.nearest), novelty.nearest);
-		assert.ok(text.tokens >= 2 && text.tokens <= 512 && !text.isCut);
-		seen.add(one.id);
-	}
-});
 
 /** The name of the built-in model. */
 const MODEL = "sentence-transformers/all-MiniLM-L6-v2";

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
-import { fromMessages, importTraces } from "@knowledgepulse/scoring/logs";
+import { importTraces } from "@knowledgepulse/scoring/logs";
 import {
 	all,
 	assumed,
@@ -88,16 +88,6 @@ test("importTraces takes an array of objects for one conversation", async () => 
 		assert.deepEqual(await summaryOf(imported), ["one"], name);
 	const two = importTraces([messages, conversation("two")], assumed);
 	assert.deepEqual(await summaryOf(two), ["one", "two"]);
-});
-
-test("importTraces takes messages with data for one conversation, as fromMessages does", async () => {
-	const messages = [
-		{ type: "human", data: { content: "one", type: "human" } },
-		{ type: "ai", data: { content: "a", type: "ai" } },
-	];
-	const { task } = await fromMessages(messages, assumed);
-	assert.deepEqual(await summaryOf(importTraces(messages, assumed)), [task.objective]);
-	assert.equal(task.objective, "one");
 });
 
 test("importTraces takes messages that are instances of classes, or have toJSON()", async () => {

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { status } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
+import { trace } from "../support/traces.mjs";
 
 const checkout = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -16,6 +17,8 @@ const manifest = JSON.parse(readFileSync(join(checkout, "package.json")));
 const built = dirname(status().embedder.model);
 
 const platform = built.slice(join(checkout, "npm").length + 1);
+
+const value = trace({ domain: "code", confidence: 1, steps: [] });
 
 /** Installs the main package without a platform package, until the test is over. */
 function installation(t) {
@@ -53,18 +56,12 @@ function load(entry, pretend = {}, execArgv = []) {
 			if (libc) require("detect-libc").familySync = () => libc;
 			try {
 				const { evaluateValue, status } = require(input.entry);
-				const score = await evaluateValue({
-					task: { objective: "load" },
-					metadata: { task_domain: "code", success: true },
-					steps: [],
-					outcome: { confidence: 1 },
-				});
-				return { score, status: status() };
+				return { score: await evaluateValue(input.value), status: status() };
 			} catch ({ name, code, message, cause }) {
 				return { name, code, message, cause: cause?.code };
 			}
 		},
-		{ preload: false, execArgv, input: { entry, pretend } },
+		{ preload: false, execArgv, input: { entry, pretend, value } },
 	);
 }
 
@@ -95,16 +92,11 @@ test("the main package loads the files that a first score needs, and no other", 
 	const loaded = await valueFrom(
 		async ({ input }) => {
 			const { createRequire } = await import("node:module");
-			const require = createRequire(input);
-			await require(input).evaluateValue({
-				task: { objective: "load" },
-				metadata: { task_domain: "code", success: true },
-				steps: [],
-				outcome: { confidence: 1 },
-			});
+			const require = createRequire(input.entry);
+			await require(input.entry).evaluateValue(input.value);
 			return Object.keys(require.cache);
 		},
-		{ preload: false, input: entry },
+		{ preload: false, input: { entry, value } },
 	);
 	const modules = "api binding errors native options scorer signals trace vector-cache";
 	const own = modules.split(" ");

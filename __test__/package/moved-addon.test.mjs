@@ -16,6 +16,7 @@ import {
 	temporaryFolder,
 	writeManifest,
 } from "../support/model-folder.mjs";
+import { trace } from "../support/traces.mjs";
 
 const addon = Object.keys(createRequire(import.meta.url).cache).find((file) =>
 	file.endsWith(".node"),
@@ -56,15 +57,10 @@ async function scoreIn(cwd, folder, options = {}) {
 			load(name.startsWith("@knowledgepulse/scoring-") ? input.addon : name, ...rest);
 		const { Scorer } = await import(input.entry);
 		const scorer = new Scorer(input.options);
-		const report = await scorer.explainValue({
-			task: { objective: "load" },
-			metadata: { task_domain: "code", success: true },
-			steps: [],
-			outcome: { confidence: 1 },
-		});
+		const report = await scorer.explainValue(input.value);
 		return { source: report.novelty.source, ...scorer.status().embedder };
 	};
-	const input = { addon: join(folder, "scoring-4XQ2.node"), cwd, entry, options };
+	const input = { addon: join(folder, "scoring-4XQ2.node"), cwd, entry, options, value: trace() };
 	const ended = await run(body, { preload: false, input });
 	assertEndedWell(ended);
 	return { ...ended.value, warning: ended.stderr };

@@ -1,23 +1,20 @@
 import assert from "node:assert/strict";
 import {
 	chmodSync,
-	mkdtempSync,
 	readdirSync,
 	readFileSync,
-	rmSync,
 	statSync,
 	symlinkSync,
 	writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { temporaryFolder } from "../support/model-folder.mjs";
 
 const { replaceFile } = createRequire(import.meta.url)("../../lib/file.js");
 
-const folder = mkdtempSync(join(tmpdir(), "kp-file-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder({ after });
 const at = (name) => join(folder, name);
 const skip = process.platform === "win32" && "no links and modes";
 

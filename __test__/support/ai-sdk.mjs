@@ -1,5 +1,5 @@
 /** Mock models of the AI SDK. */
-import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
+import * as test from "ai/test";
 
 const usage = {
 	inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
@@ -29,8 +29,8 @@ function* chunks(content, finishReason) {
 	yield { type: "finish", finishReason, usage };
 }
 
-/** A model whose answers have these contents, one after another; the next one fails. */
-export function modelOf(...contents) {
+/** A model of the class `Mock`, whose answers have these contents, one after another; the next one fails. */
+export function mockOf(Mock, ...contents) {
 	const next = () => {
 		const content = contents.shift();
 		if (!content) throw new Error("overloaded");
@@ -38,12 +38,15 @@ export function modelOf(...contents) {
 		const reason = isCall ? "tool-calls" : "stop";
 		return { content, finishReason: { unified: reason, raw: reason } };
 	};
-	return new MockLanguageModelV3({
+	return new Mock({
 		doGenerate: async () => ({ ...next(), usage, warnings: [] }),
 		doStream: async () => {
 			const { content, finishReason } = next();
 			const parts = [...chunks(content, finishReason)];
-			return { stream: simulateReadableStream({ chunks: parts }) };
+			return { stream: test.simulateReadableStream({ chunks: parts }) };
 		},
 	});
 }
+
+/** As {@link mockOf}, for version 6 of the AI SDK. */
+export const modelOf = (...contents) => mockOf(test.MockLanguageModelV3, ...contents);

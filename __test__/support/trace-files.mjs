@@ -36,13 +36,15 @@ export function firstOf(file, count) {
 export const goldenOf = (file) =>
 	new URL(`golden/${basename(file, ".jsonl")}.json`, FOLDERS.get(file));
 
+const valuesIn = (url) => readFileSync(url, "utf8").trim().split("\n").map(JSON.parse);
+
 /** The runs of a file. */
-export function tracesOf(file) {
-	const lines = readFileSync(new URL(file, FOLDERS.get(file)), "utf8")
-		.trim()
-		.split("\n");
-	return lines.map((line) => JSON.parse(line));
-}
+export const tracesOf = (file) => valuesIn(new URL(file, FOLDERS.get(file)));
+
+/** Rows with labels, of which the calibration is compared with that of scikit-learn. */
+export const calibrationRows = valuesIn(
+	new URL("../../crates/calibrate/tests/reference/rows.jsonl", import.meta.url),
+);
 
 /** The runs of a file, and their `id` and `score` in its golden file. */
 export const read = (file) => ({

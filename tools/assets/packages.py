@@ -2,7 +2,6 @@
 
 import functools
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -78,7 +77,7 @@ def version_of(pin):
 def wheel(pin, note):
     """The path of a pinned wheel, downloaded unless it is in the cache; its digest is verified.
 
-    `pin` has file and sha256; the wheels with native code are those of CPython 3.11.
+    `pin` has file and sha256 of a wheel with native code, for CPython 3.11.
     """
     path = cache_folder() / "wheels" / pin["file"]
     if not path.is_file():
@@ -90,9 +89,8 @@ def wheel(pin, note):
             requirement = "==".join(parts[:2])
             listed.write_text(f"{requirement} --hash=sha256:{pin['sha256']}\n", encoding="utf-8")
             command = ["download", *HASHED, "--no-deps"]
-            if parts[-1] != "any":
-                command += ["--platform", parts[-1].split(".")[0], "--python-version", "311"]
-                command += ["--implementation", "cp", "--abi", "cp311"]
+            command += ["--platform", parts[-1].split(".")[0], "--python-version", "311"]
+            command += ["--implementation", "cp", "--abi", "cp311"]
             pip(
                 [*command, "--dest", folder, "--requirement", listed],
                 f"cannot download {pin['file']} (is there a network?), and it is not in {path.parent}",
@@ -101,21 +99,6 @@ def wheel(pin, note):
             os.replace(folder / pin["file"], path)
     verify(path, pin["sha256"])
     return path
-
-
-def host_platform():
-    """This machine as tools/pins.json calls it: "darwin", or system and processor."""
-    if sys.platform != "linux":
-        return sys.platform
-    machine = platform.machine().lower()
-    return "linux-" + {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(machine, machine)
-
-
-def pinned_for(wheels, host, advice):
-    """The pin for this machine."""
-    if host not in wheels:
-        raise AssetError(f"there is no wheel for {host} of {advice}")
-    return wheels[host]
 
 
 def extract(archive, member, target):
@@ -137,17 +120,17 @@ def packages(requirements, name, size):
     if sys.version_info[:2] not in VERSIONS:
         wanted = ", ".join("{}.{}".format(*version) for version in VERSIONS)
         found = "{}.{}".format(*sys.version_info[:2])
-        raise AssetError(f"the {name}'s packages need Python {wanted}; {sys.executable} is {found}")
+        raise AssetError(f"packages of {name} need Python {wanted}; {sys.executable} is {found}")
     digest = digest_of_sources([requirements])[:12]
     tag = f"{digest}-{sys.implementation.cache_tag}-{get_platform()}"
     target = cache_folder() / f"{name}-{tag}"
     if not target.is_dir():
-        say(f"installing the {name}'s packages ({size})")
+        say(f"installing the packages of {name} ({size})")
         with new_folder(target) as folder:
             pip(
                 ["install", *HASHED, "--requirement", requirements, "--target", folder]
                 + ["--no-deps", "--quiet", "--no-compile"],
-                f"cannot install the {name}'s packages (is there a network?) into {target}",
+                f"cannot install the packages of {name} (is there a network?) into {target}",
             )
     return target
 

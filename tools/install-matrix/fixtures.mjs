@@ -1,6 +1,8 @@
 /** The programs and settings of every project, besides the files in fixtures/. */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { traces } from "../../examples/traces.mjs";
+import { root } from "../lib/run.mjs";
 
 /** How many of the examples are scored; the last two depend on the model. */
 const COUNT = 4;
@@ -8,9 +10,9 @@ const COUNT = 4;
 /** What every program scores. */
 export const TRACES = JSON.stringify(traces.slice(0, COUNT));
 
-const scores = JSON.parse(
-	readFileSync(new URL("../../examples/scores.json", import.meta.url), "utf8"),
-);
+const read = (path) => readFileSync(join(root, path), "utf8");
+
+const scores = JSON.parse(read("examples/scores.json"));
 
 /** The scores of TypeScript over transformers.js, which rounds differently and has weights of more bits. */
 export const EXPECTED = { scores: scores.slice(0, COUNT), tolerance: 2e-5 };
@@ -48,23 +50,21 @@ import { calibrate } from "@knowledgepulse/scoring/calibrate";
 import { evaluateLogs } from "@knowledgepulse/scoring/logs";
 `;
 
-/** A server's answer to a request, by framework. */
-export const ROUTES = {
-	next: `${LOGS_IMPORTS}export const dynamic = "force-dynamic";
+const get = (setting) => `${LOGS_IMPORTS}export const ${setting};
 export async function GET() {
 ${LOGS}return Response.json(result);
 }
-`,
+`;
+
+/** A server's answer to a request, by framework. */
+export const ROUTES = {
+	next: get('dynamic = "force-dynamic"'),
 	nitro: `import { defineEventHandler } from "h3";
 ${LOGS_IMPORTS}export default defineEventHandler(async () => {
 ${LOGS}return result;
 });
 `,
-	astro: `${LOGS_IMPORTS}export const prerender = false;
-export async function GET() {
-${LOGS}return Response.json(result);
-}
-`,
+	astro: get("prerender = false"),
 };
 
 const tsconfig = (module, moduleResolution, files) =>
@@ -84,6 +84,7 @@ const tsconfig = (module, moduleResolution, files) =>
 export const FIXTURES = {
 	"traces.json": TRACES,
 	"expected.json": JSON.stringify(EXPECTED),
+	"ai-sdk.mjs": read("__test__/support/ai-sdk.mjs"),
 	"score.mjs": IMPORTS + SCORE + PRINT,
 	"score.cjs": `const { readFileSync } = require("node:fs");
 const { evaluateValue, status } = require("@knowledgepulse/scoring");
@@ -149,20 +150,14 @@ const { signal } = new AbortController();
 const scores = await evaluateValues(traces, { signal });
 const result = { scores, state: status().embedder.state };
 ${PRINT}`,
-	/** Reports how loading and scoring go in a damaged installation. */
-	"explain.mjs": `import { readFileSync } from "node:fs";
-async function report() {
-	try {
-		const { explainValue, status } = await import("@knowledgepulse/scoring");
-		const [trace] = JSON.parse(readFileSync("traces.json", "utf8"));
-		const { score, dimensions, novelty } = await explainValue(trace);
-		const { state, backend, reason } = status().embedder;
-		return { score, dimensions, novelty, state, backend, reason };
-	} catch (error) {
-		return { code: error.code, message: error.message };
-	}
+	/** Reports how loading fails in a damaged installation. */
+	"load.mjs": `let report = {};
+try {
+	await import("@knowledgepulse/scoring");
+} catch ({ code, message }) {
+	report = { code, message };
 }
-console.log(JSON.stringify(await report()));
+console.log(JSON.stringify(report));
 `,
 	/** Does the same as score.mjs without the package, in the same time. */
 	"idle.mjs": `import { readFileSync } from "node:fs";

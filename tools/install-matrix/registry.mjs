@@ -3,7 +3,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { execute, must, startProgram, tail } from "../lib/process.mjs";
+import { must, startProgram, tail } from "../lib/process.mjs";
 import { npm, tool, toolNode } from "./tools.mjs";
 
 const START_SECONDS = 60;
@@ -86,10 +86,7 @@ export async function manifestOf(tarball) {
 }
 
 /** Publishes a tarball or a folder. */
-export async function publish(what, { url, env, cwd }) {
-	const { problem, stdout, stderr } = await execute(
-		[...npm, "publish", what, "--registry", url, "--ignore-scripts", "--tag", "latest"],
-		{ env, cwd, seconds: 120 },
-	);
-	if (problem) throw new Error(`npm publish ${what}: ${problem}\n${tail(stdout + stderr)}`);
+export function publish(what, { url, env, cwd }) {
+	const options = ["--registry", url, "--ignore-scripts", "--tag", "latest"];
+	return must([...npm, "publish", what, ...options], { env, cwd, seconds: 120 });
 }

@@ -48,12 +48,18 @@ export class Workspace {
 		return workspace;
 	}
 
+	/** Returns a folder in that of the run, made if it is missing. */
+	#subfolder(...path) {
+		const folder = join(this.folder, ...path);
+		mkdirSync(folder, { recursive: true });
+		return folder;
+	}
+
 	/** Starts the registry, and publishes what is in dist/ and the stand-in for the SDK. */
 	async publish(say) {
 		const files = existsSync(dist) ? tarballs(dist) : [];
 		if (files.length < 2) throw new Error("dist/ lacks the packages: run `npm run package`");
-		const folder = join(this.folder, "registry");
-		mkdirSync(folder);
+		const folder = this.#subfolder("registry");
 		this.registry = await startRegistry(folder);
 		const { url, port } = this.registry;
 		// npm publishes only with a token; this registry ignores it.
@@ -78,8 +84,7 @@ export class Workspace {
 
 	/** An environment without access to the user's files. */
 	environment(name, more = {}) {
-		const home = join(this.folder, "homes", name);
-		mkdirSync(home, { recursive: true });
+		const home = this.#subfolder("homes", name);
 		return {
 			PATH: [dirname(toolNode), "/usr/local/bin", "/usr/bin", "/bin"].join(":"),
 			LANG: "C.UTF-8",
@@ -141,16 +146,14 @@ export class Workspace {
 		return execute([...this.isolated, ...command], {
 			cwd: folder,
 			// No registry and no caches, because a run needs neither.
-			env: { PATH: "/usr/bin:/bin", LANG: "C.UTF-8", HOME: this.runHome(id) },
+			env: { PATH: "/usr/bin:/bin", LANG: "C.UTF-8", HOME: this.#subfolder("homes", `${id}-run`) },
 			...options,
 		});
 	}
 
 	/** A new folder for what is deployed. */
 	deployed(id) {
-		const folder = join(this.folder, "deployed", id);
-		mkdirSync(folder, { recursive: true });
-		return folder;
+		return this.#subfolder("deployed", id);
 	}
 
 	/** Runs a program in the folder of a deployment, where no project, network or home folder is seen. */
@@ -170,16 +173,9 @@ export class Workspace {
 		return this.#plain;
 	}
 
-	runHome(id) {
-		const home = join(this.folder, "homes", `${id}-run`);
-		mkdirSync(home, { recursive: true });
-		return home;
-	}
-
 	/** A folder outside of all projects, with the file that programs read. */
 	elsewhere() {
-		const folder = join(this.folder, "elsewhere");
-		mkdirSync(folder, { recursive: true });
+		const folder = this.#subfolder("elsewhere");
 		writeFileSync(join(folder, "traces.json"), TRACES);
 		return folder;
 	}

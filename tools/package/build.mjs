@@ -2,11 +2,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { cargo, host, python } from "../lib/build.mjs";
-import { capture, root, run } from "../lib/run.mjs";
+import { cargo, host, installWheels } from "../lib/build.mjs";
+import { capture, root } from "../lib/run.mjs";
 import { PLATFORMS } from "./platforms.mjs";
 
-const ZIG = join(root, "target", "zig");
+const ZIG = join(root, "tools/package/zig-requirements.txt");
 
 const system = (name) => name.split("-")[0];
 
@@ -74,11 +74,10 @@ export function linkFlags(name, triple) {
 }
 
 function zigEnvironment(name) {
-	run(python(), ["tools/assets.py", "--zig", ZIG]);
-	const folder = join(ZIG, "bin");
+	const folder = installWheels("zig", ZIG, process.arch);
 	const env = { ...process.env };
-	env.PATH = `${folder}${delimiter}${process.env.PATH}`;
-	env.CARGO_ZIGBUILD_ZIG_PATH = join(folder, "zig");
+	env.PATH = `${join(folder, "bin")}${delimiter}${process.env.PATH}`;
+	env.CARGO_ZIGBUILD_ZIG_PATH = join(folder, "ziglang", "zig");
 	if (system(name) === "win32") env.LIBNODE_PATH = importLibrary();
 	return env;
 }
@@ -88,7 +87,7 @@ function zigEnvironment(name) {
  * looks symbols up at run time, so an empty library suffices.
  */
 function importLibrary() {
-	const folder = join(ZIG, "libnode");
+	const folder = join(root, "target", "libnode");
 	mkdirSync(folder, { recursive: true });
 	writeFileSync(join(folder, "libnode.dll"), "");
 	writeFileSync(join(folder, "libnode.a"), "!<arch>\n");

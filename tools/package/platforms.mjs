@@ -1,7 +1,7 @@
 /** The packages: the main one, the platform packages in npm/, the workspaces in packages/. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "../lib/run.mjs";
+import { fail, root } from "../lib/run.mjs";
 
 /** The oldest glibc that the packages run on; the ONNX Runtime library needs it. */
 const GLIBC = "2.28";
@@ -53,14 +53,14 @@ function read(...path) {
 }
 
 /**
- * Throws unless npm/ has a folder for each platform, all manifests have the version, and the workspaces
+ * Fails unless npm/ has a folder for each platform, all manifests have the version, and the workspaces
  * require exactly that version of each other and of the main package.
  */
 export function checkManifests(version = mainManifest().version) {
 	const { version: own, name: main } = mainManifest();
 	const expected = Object.keys(PLATFORMS).sort();
 	if (PLATFORM_FOLDERS.join() !== expected.join())
-		throw new Error(`npm/: expected ${expected}, found ${PLATFORM_FOLDERS}`);
+		fail(`npm/: expected ${expected}, found ${PLATFORM_FOLDERS}`);
 	const cargo = readFileSync(join(root, "Cargo.toml"), "utf8");
 	const crate = /^version = "(.*)"$/m.exec(cargo)?.[1];
 	const versions = { "package.json": own, "Cargo.toml": crate };
@@ -73,14 +73,14 @@ export function checkManifests(version = mainManifest().version) {
 		const place = `${parent}/${name}/package.json`;
 		versions[place] = manifest.version;
 		if (manifest.name !== `${main}-${name}`)
-			throw new Error(`${place}: expected the name ${main}-${name}, found ${manifest.name}`);
+			fail(`${place}: expected the name ${main}-${name}, found ${manifest.name}`);
 		// Workspaces use internal modules of the main package, which change in any version.
 		const { dependencies, peerDependencies, optionalDependencies } = manifest;
 		const ranges = { ...dependencies, ...optionalDependencies, ...peerDependencies };
 		for (const [name, range] of Object.entries(ranges))
 			if (name.startsWith(main) && range !== version)
-				throw new Error(`${place}: expected ${name} ${version}, found ${range}`);
+				fail(`${place}: expected ${name} ${version}, found ${range}`);
 	}
 	for (const [place, found] of Object.entries(versions))
-		if (found !== version) throw new Error(`${place}: expected version ${version}, found ${found}`);
+		if (found !== version) fail(`${place}: expected version ${version}, found ${found}`);
 }
