@@ -47,7 +47,7 @@ impl Index {
         let at = self.begin(tag)?;
         values.into_iter().try_for_each(|value| add(self, value))?;
         self.depth -= 1;
-        self.end(at)
+        self.end(at, "")
     }
 }
 

@@ -144,7 +144,7 @@ impl Parser<'_> {
     ) -> Result<(), E> {
         let at = self.index.begin(tag).map_err(E::custom)?;
         add(self)?;
-        self.index.end(at).map_err(E::custom)
+        self.index.end(at, self.text).map_err(E::custom)
     }
 }
 

@@ -25,7 +25,7 @@ pub mod tag {
     /// Strings, with their length in one more word.
     pub const TEXT: u32 = 7;
     pub const UNESCAPED: u32 = 8;
-    /// With the place after them.
+    /// With the place after them. An object has one more word, with the [`name_bit`](super::name_bit) of each name.
     pub const ARRAY: u32 = 9;
     pub const OBJECT: u32 = 10;
 }
@@ -34,7 +34,7 @@ pub mod tag {
 ///
 /// Each value takes 4 to 12 bytes in the index: a word with its tag, and one or two more. Strings stay in the
 /// text; those with escapes, and those of values that were not read from a text, are stored beside it. So a tape takes
-/// less than five times its text.
+/// at most five times its text.
 #[derive(Default)]
 pub struct Tape<'t> {
     pub text: Cow<'t, str>,
@@ -54,6 +54,12 @@ pub enum Unbuilt {
     /// It nests deeper than 127.
     #[error("too deep")]
     TooDeep,
+}
+
+/// Returns the bit of a name among those of an object, by which most names that it has not are told without a search.
+fn name_bit(name: &str) -> u32 {
+    let first = name.bytes().next().map_or(0, usize::from);
+    1 << ((5 * first + name.len()) % 32)
 }
 
 /// The words of values, and the strings that are not in a text.
@@ -120,18 +126,49 @@ impl Index {
     /// Begins an array or object. Returns its place.
     pub fn begin(&mut self, tag: u32) -> Result<usize, Unbuilt> {
         let at = self.words.len();
-        self.push(&[tag])?;
+        let words = if tag == tag::OBJECT { 2 } else { 1 };
+        self.push(&[tag, 0][..words])?;
         Ok(at)
     }
 
-    /// Ends the array or object at a place.
-    pub fn end(&mut self, at: usize) -> Result<(), Unbuilt> {
+    /// Ends the array or object at a place. Strings may be in the text.
+    pub fn end(&mut self, at: usize, text: &str) -> Result<(), Unbuilt> {
         let end = self.words.len();
         if end >= MAX_TEXT {
             return Err(Unbuilt::TooLong);
         }
+        if self.words[at] == tag::OBJECT {
+            let mut name = (at + 2) as u32;
+            while (name as usize) < end {
+                self.words[at + 1] |= name_bit(self.text_at(text, name).unwrap_or_default());
+                name = self.after(name + 2);
+            }
+        }
         self.words[at] |= (end as u32) << TAG_BITS;
         Ok(())
+    }
+
+    #[inline]
+    fn text_at<'a>(&'a self, text: &'a str, at: u32) -> Option<&'a str> {
+        let word = self.words[at as usize];
+        let text = match word & 0xf {
+            tag::TEXT => text,
+            tag::UNESCAPED => &self.strings,
+            _ => return None,
+        };
+        let begin = (word >> TAG_BITS) as usize;
+        text.get(begin..begin + self.words[at as usize + 1] as usize)
+    }
+
+    #[inline]
+    fn after(&self, at: u32) -> u32 {
+        let word = self.words[at as usize];
+        match word & 0xf {
+            tag::UNSIGNED | tag::SIGNED | tag::FLOAT => at + 3,
+            tag::TEXT | tag::UNESCAPED => at + 2,
+            tag::ARRAY | tag::OBJECT => word >> TAG_BITS,
+            _ => at + 1,
+        }
     }
 
     pub fn shrink_to_fit(&mut self) {
@@ -160,30 +197,28 @@ impl Tape<'_> {
     }
 
     /// Returns the string at a place; `None` if there is another value.
+    #[inline]
     pub fn text_at(&self, at: u32) -> Option<&str> {
-        let word = self.index.words[at as usize];
-        let text = match word & 0xf {
-            tag::TEXT => &*self.text,
-            tag::UNESCAPED => &self.index.strings,
-            _ => return None,
-        };
-        let begin = (word >> TAG_BITS) as usize;
-        text.get(begin..begin + self.index.words[at as usize + 1] as usize)
+        self.index.text_at(&self.text, at)
     }
 
+    /// Returns whether the string at a place is this one.
+    #[inline]
     pub fn has_text(&self, at: u32, text: &str) -> bool {
         // Most names differ in length.
         self.index.words[at as usize + 1] as usize == text.len() && self.text_at(at) == Some(text)
     }
 
+    /// Returns whether the object at a place may have a member with this name.
+    #[inline]
+    pub fn may_have(&self, at: u32, name: &str) -> bool {
+        self.index.words[at as usize + 1] & name_bit(name) != 0
+    }
+
     /// Returns the place after the value at a place.
+    #[inline]
     pub fn after(&self, at: u32) -> u32 {
-        match self.tag(at) {
-            tag::UNSIGNED | tag::SIGNED | tag::FLOAT => at + 3,
-            tag::TEXT | tag::UNESCAPED => at + 2,
-            tag::ARRAY | tag::OBJECT => self.index.words[at as usize] >> TAG_BITS,
-            _ => at + 1,
-        }
+        self.index.after(at)
     }
 
     /// Returns the place after all values.

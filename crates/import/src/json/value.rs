@@ -13,6 +13,9 @@ use super::{
     text::{is_blank, json_of, written},
 };
 
+/// The words of an object, followed by its members.
+const OBJECT_WORDS: u32 = 2;
+
 /// The words of a member's name, followed by its value.
 const NAME_WORDS: u32 = 2;
 
@@ -121,7 +124,7 @@ impl<'d> Value<'d> {
         let Self { tape, at } = self;
         let end = tape.after(at);
         let before_end = move |name: u32| (name < end).then_some(name);
-        let first = if self.is_object() { before_end(at + 1) } else { None };
+        let first = if self.is_object() { before_end(at + OBJECT_WORDS) } else { None };
         std::iter::successors(first, move |name| before_end(tape.after(name + NAME_WORDS)))
     }
 
@@ -169,7 +172,8 @@ impl<'d> Value<'d> {
         let mut count = 0;
         while at < end && count < limit {
             at = match self.tape.tag(at) {
-                tag::ARRAY | tag::OBJECT => at + 1,
+                tag::ARRAY => at + 1,
+                tag::OBJECT => at + OBJECT_WORDS,
                 _ => self.tape.after(at),
             };
             count += 1;
@@ -340,7 +344,10 @@ pub trait Members<'d> {
 
 impl<'d> Members<'d> for Value<'d> {
     fn get(&self, name: &str) -> Option<Value<'d>> {
-        let Self { tape, .. } = *self;
+        let Self { tape, at } = *self;
+        if !self.is_object() || !tape.may_have(at, name) {
+            return None;
+        }
         let found = self.names().filter(|at| tape.has_text(*at, name)).last()?;
         Some(Self::new(tape, found + NAME_WORDS))
     }
