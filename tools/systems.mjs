@@ -1,9 +1,10 @@
 /**
  * Scores traces with the packages in dist/ on systems that this machine can run or emulate: Linux
  * on arm64 (QEMU), musl, Windows (Wine). Needs Linux x64 with Debian's package tools, and a user who
- * may make namespaces: node tools/systems.mjs [PLATFORM ...]
+ * may make namespaces: node tools/systems.mjs [--whole] [PLATFORM ...]
  *
- * Emulated arm64 takes half a minute for a long trace, so a hundred of them are left out.
+ * Emulated arm64 takes half a minute for a long trace, so a hundred of them are left out unless
+ * --whole is given.
  */
 import {
 	closeSync,
@@ -133,7 +134,8 @@ const SYSTEMS = {
 
 if (process.platform !== "linux" || process.arch !== "x64")
 	fail(`this runs on Linux x64, not on ${process.platform} ${process.arch}`);
-const names = process.argv.slice(2);
+const names = process.argv.slice(2).filter((name) => name !== "--whole");
+const isWhole = process.argv.includes("--whole");
 /** The largest case that an emulated processor is given, in bytes. */
 const FEW = 500_000;
 for (const name of names)
@@ -157,8 +159,8 @@ for (const [name, prepare] of Object.entries(SYSTEMS)) {
 	const project = install(join(root, "dist"), name);
 	for (const file of writeCases(project)) {
 		const { size } = statSync(join(project, file));
-		if (name.includes("arm64") && size > FEW) {
-			console.log(`systems: ${name}: ${file} left out`);
+		if (name.includes("arm64") && size > FEW && !isWhole) {
+			console.log(`systems: ${name}: ${file} left out: give --whole`);
 			continue;
 		}
 		console.log(`systems: ${name}: ${file}`);

@@ -1,16 +1,17 @@
 /**
- * Failed installs: loading throws an error whose advice must help when followed. The tests of the checkout remove and
- * damage the model and the library.
+ * Failed installs. Without the addon, loading throws an error whose advice must help when followed; without the
+ * model, scoring continues with novelty 0.5 and the reason; without the library, with the native backend.
  */
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { must, tail } from "../lib/process.mjs";
 import { judge } from "./forms.mjs";
 import { npmInstaller } from "./installers.mjs";
-import { npm, runtimes, toolNode } from "./tools.mjs";
+import { npm, oldestNode, runtimes, toolNode } from "./tools.mjs";
 import { PACKAGE } from "./workspace.mjs";
 
 const PLATFORM = `${PACKAGE}-linux-x64-gnu`;
+const NODE_MODULES = runtimes.filter(({ layouts }) => layouts.node_modules);
 
 const platformFolder = ({ folder }) => join(folder, "node_modules", PLATFORM);
 
@@ -27,9 +28,9 @@ async function run(workspace, project, runtime, file) {
  */
 const THROWS_TWICE = "Node 20";
 
-/** Returns the code and the message with which loading fails in a project, as load.mjs reports them. */
+/** Returns the report of explain.mjs on loading and scoring in a project. */
 async function explain(workspace, project, runtime) {
-	const ended = await run(workspace, project, runtime, "load.mjs");
+	const ended = await run(workspace, project, runtime, "explain.mjs");
 	let reported;
 	try {
 		reported = JSON.parse(ended.stdout);
@@ -38,7 +39,7 @@ async function explain(workspace, project, runtime) {
 	}
 	if (ended.problem && !(reported.code && runtime.name === THROWS_TWICE))
 		throw new Error(ended.problem);
-	return reported;
+	return { ...reported, stderr: ended.stderr };
 }
 
 /** The arguments of the last `npm install` in a message. */
@@ -51,15 +52,20 @@ function advice(message) {
 		.split(/\s+/);
 }
 
-/** Installs with `breakIt`: loading must fail, and scoring must work after the advised command. */
-async function failAndRepair(workspace, id, breakIt) {
+function npmProject(workspace, id) {
 	const project = { id, folder: workspace.emptyProject(id) };
 	const options = { cwd: project.folder, env: workspace.environment(id), seconds: 180 };
 	const install = (...args) => must([...npm, "install", ...args], options);
+	return { project, install };
+}
+
+/** Installs with `breakIt`: loading must fail, and scoring must work after the advised command. */
+async function failAndRepair(workspace, id, breakIt) {
+	const { project, install } = npmProject(workspace, id);
 	await breakIt(install, project, `${PACKAGE}@${workspace.version}`);
 	if (existsSync(platformFolder(project))) throw new Error("the platform package is there");
 	let args;
-	for (const runtime of runtimes) {
+	for (const runtime of NODE_MODULES) {
 		const { code, message } = await explain(workspace, project, runtime);
 		if (code !== "ADDON_NOT_FOUND" || !message.includes(PLATFORM))
 			throw new Error(`${runtime.name}: ${code}: ${message}`);
@@ -67,12 +73,12 @@ async function failAndRepair(workspace, id, breakIt) {
 	}
 	const command = `npm install ${args.join(" ")}`;
 	await install(...args);
-	for (const runtime of runtimes) {
+	for (const runtime of NODE_MODULES) {
 		const ended = await run(workspace, project, runtime, "score.mjs");
 		const wrong = ended.problem ?? judge(ended.stdout);
 		if (wrong) throw new Error(`after ${command}, ${runtime.name}: ${wrong}`);
 	}
-	return `ADDON_NOT_FOUND on ${runtimes.length} runtimes, repaired by \`${command}\``;
+	return `ADDON_NOT_FOUND on ${NODE_MODULES.length} runtimes, repaired by \`${command}\``;
 }
 
 const missing = [
@@ -100,6 +106,38 @@ const missing = [
 		},
 	},
 ];
+
+const LIBRARY = "libknowledgepulse_onnxruntime.so";
+
+/** Parts of the platform package that are removed; all kinds of damage are tested in __test__/embedder. */
+const parts = [
+	["library missing", LIBRARY],
+	["model folder missing", "model"],
+	["weights missing", "model/model.bin"],
+];
+
+async function scoreWithout(workspace, name, file) {
+	const whole = await workspace.project(npmInstaller);
+	const id = name.replaceAll(" ", "-");
+	const project = { id, folder: workspace.emptyProject(id) };
+	const modules = join(project.folder, "node_modules");
+	cpSync(join(whole.folder, "node_modules"), modules, { recursive: true });
+	rmSync(join(platformFolder(project), file), { recursive: true });
+	const reported = await explain(workspace, project, oldestNode);
+	rmSync(modules, { recursive: true });
+	const { code, message, dimensions, novelty, state, backend, reason, stderr } = reported;
+	if (code) throw new Error(`${name}: thrown: ${code}: ${message}`);
+	const isNative = state === "ready" && backend === "native" && novelty.source !== "no-embedder";
+	const isWithout =
+		state === "unavailable" &&
+		dimensions.novelty === 0.5 &&
+		novelty.source === "no-embedder" &&
+		novelty.reason === reason &&
+		stderr.includes("KNOWLEDGEPULSE_NO_EMBEDDER");
+	const right = file === LIBRARY ? isNative : isWithout;
+	if (!right || !/\S/.test(reason)) throw new Error(`${name}: ${JSON.stringify(reported)}`);
+	return reason.replaceAll(platformFolder(project), "…");
+}
 
 const deno = runtimes.find(({ name }) => name === "Deno").layouts.node_modules;
 
@@ -139,5 +177,10 @@ export const failures = [
 	...missing.map(({ name, breakIt }) => ({
 		name,
 		check: (workspace) => failAndRepair(workspace, name.replaceAll(/[ =-]+/g, "-"), breakIt),
+	})),
+	...parts.map(([name, file]) => ({
+		name,
+		check: async (workspace) =>
+			`${file === LIBRARY ? "the native backend" : "novelty 0.5"}, and the reason: ${await scoreWithout(workspace, name, file)}`,
 	})),
 ];

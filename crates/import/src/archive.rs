@@ -69,7 +69,7 @@ impl Archive {
             self.kind = if input.starts_with(&GZIP) {
                 Kind::Gzip(Box::default())
             } else if input.starts_with(&ZSTANDARD) || is_skippable(input) {
-                Kind::Zstandard(Box::default())
+                Kind::Zstandard(Box::new(Zstandard::new()))
             } else if input.len() < ZSTANDARD.len() && !is_end {
                 return None;
             } else {
@@ -148,16 +148,26 @@ impl Gzip {
 }
 
 /// The frames of Zstandard data (RFC 8878).
-#[derive(Default)]
 struct Zstandard {
     decoder: FrameDecoder,
-    /// Whether the frame that is open has a checksum; `None` between two frames.
-    has_checksum: Option<bool>,
-    /// The bytes that are left of a frame that is skipped.
-    skipped: usize,
+    state: Frame,
+}
+
+enum Frame {
+    /// Between two frames.
+    None,
+    Open {
+        has_checksum: bool,
+    },
+    /// A frame that is skipped, and the bytes that are left of it.
+    Skipped(usize),
 }
 
 impl Zstandard {
+    fn new() -> Self {
+        Self { decoder: FrameDecoder::new(), state: Frame::None }
+    }
+
     /// Takes input until there is a piece of content.
     fn decode(
         &mut self,
@@ -165,17 +175,18 @@ impl Zstandard {
         is_end: bool,
         content: &mut Vec<u8>,
     ) -> Result<(), String> {
-        while content.len() < PIECE
-            && !(input.is_empty() && self.skipped == 0 && self.has_checksum.is_none())
-        {
-            let taken = if self.skipped > 0 {
-                let length = self.skipped.min(input.len());
-                self.skipped -= length;
-                Ok((length > 0).then_some(length))
-            } else if let Some(has_checksum) = self.has_checksum {
-                self.read_block(has_checksum, input, content)
-            } else {
-                self.begin(input)
+        while content.len() < PIECE && !(input.is_empty() && matches!(self.state, Frame::None)) {
+            let taken = match self.state {
+                Frame::None => self.begin(input),
+                Frame::Open { has_checksum } => self.read_block(has_checksum, input, content),
+                Frame::Skipped(left) => {
+                    let length = left.min(input.len());
+                    self.state = match left - length {
+                        0 => Frame::None,
+                        left => Frame::Skipped(left),
+                    };
+                    Ok((length > 0).then_some(length))
+                }
             };
             match taken {
                 Ok(Some(length)) => *input = &input[length..],
@@ -194,14 +205,18 @@ impl Zstandard {
         let Some(length) = header_length(input).filter(|length| *length <= input.len()) else {
             return Ok(None);
         };
-        match self.decoder.reset(&input[..length]) {
-            Ok(()) => self.has_checksum = Some(input[4] & 4 != 0),
+        self.state = match self.decoder.reset(&input[..length]) {
+            Ok(()) => Frame::Open { has_checksum: input[4] & 4 != 0 },
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length: 0,
+                ..
+            })) => Frame::None,
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
                 length,
                 ..
-            })) => self.skipped = length as usize,
+            })) => Frame::Skipped(length as usize),
             Err(error) => return Err(error.to_string()),
-        }
+        };
         Ok(Some(length))
     }
 
@@ -225,7 +240,7 @@ impl Zstandard {
         decoded.map_err(|error| error.to_string())?;
         self.collect(content);
         if is_last {
-            self.has_checksum = None;
+            self.state = Frame::None;
             let checksum = self.decoder.get_checksum_from_data();
             if checksum.is_some() && checksum != self.decoder.get_calculated_checksum() {
                 return Err("the checksum of a frame differs".into());
@@ -241,11 +256,12 @@ impl Zstandard {
 
     /// Takes the content that the decoder has kept for later blocks, none of which can be read.
     fn take_window(&mut self, content: &mut Vec<u8>) {
-        if self.has_checksum.take().is_some() {
+        if let Frame::Open { .. } = self.state {
             const LAST_BLOCK_AND_CHECKSUM: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
             let end = BlockDecodingStrategy::UptoBlocks(1);
             let _ = self.decoder.decode_blocks(&LAST_BLOCK_AND_CHECKSUM[..], end);
             self.collect(content);
+            self.state = Frame::None;
         }
     }
 }

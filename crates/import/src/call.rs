@@ -107,16 +107,16 @@ impl CallInput {
 
     /// Returns the hash of its canonical form.
     pub fn hash(&self) -> u64 {
-        first_bits(hash_of(self.value()))
+        hash_of(self.value())
     }
 }
 
 /// Returns the hash of the canonical form of a value.
-pub fn hash_of(value: Value) -> Sha256 {
+pub fn hash_of(value: Value) -> u64 {
     let mut hash = Sha256::new();
     // Writing to a hash never fails.
     let _ = json::write_canonical(value, &mut hash);
-    hash
+    first_bits(hash)
 }
 
 pub fn first_bits(hash: Sha256) -> u64 {

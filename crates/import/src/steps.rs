@@ -1,11 +1,13 @@
 //! The steps of a trace.
 
-use sha2::Digest;
+use std::io::Write;
+
+use sha2::{Digest, Sha256};
 
 use crate::{
-    call::{CallInput, Turn, hash_of},
+    call::{CallInput, Turn},
     events::Event,
-    json::{Build, Document, Index, Object, Unbuilt},
+    json::{Build, Builder, Object, Unbuilt, json_of, write_canonical},
 };
 
 /// The steps of a trace, in order.
@@ -55,19 +57,41 @@ impl Steps {
 
     /// Returns the key of a run without an id: a hash of its content in canonical form.
     pub fn key(&self, objective: &str) -> String {
-        let content = Object::<&dyn Build>(&[("objective", &objective), ("steps", self)]);
-        format!("sha256:{:x}", hash_of(Document::of(content).root()).finalize())
+        let mut hash = Sha256::new();
+        // Writing to a hash never fails.
+        let _ = self.write_canonical(objective, &mut hash);
+        format!("sha256:{:x}", hash.finalize())
+    }
+
+    fn write_canonical(&self, objective: &str, out: &mut impl Write) -> std::io::Result<()> {
+        write!(out, r#"{{"objective":{},"steps":["#, json_of(objective))?;
+        for (index, Step { kind, content }) in self.0.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            match content {
+                Content::Text(text) => write!(out, r#"{comma}{{"content":{}"#, json_of(text))?,
+                Content::Call { input, .. } => {
+                    write!(out, r#"{comma}{{"input":"#)?;
+                    write_canonical(input.value(), &mut *out)?;
+                }
+            }
+            write!(out, r#","step_id":{index}"#)?;
+            if let Content::Call { tool, .. } = content {
+                write!(out, r#","tool":{{"name":{}}}"#, json_of(tool))?;
+            }
+            write!(out, r#","type":"{kind}"}}"#)?;
+        }
+        out.write_all(b"]}")
     }
 }
 
 impl Build for Steps {
-    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
         out.array((0_u64..).zip(&self.0))
     }
 }
 
 impl Build for (u64, &Step) {
-    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
         let (index, Step { kind, content }) = self;
         let (step_id, kind): ((&str, &dyn Build), _) = (("step_id", index), ("type", kind as _));
         match content {

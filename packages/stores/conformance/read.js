@@ -16,6 +16,8 @@ exports.rules = {
 		...[1, 3, 5, 9, 10, 11].map((limit) => [`reader of ${limit}`, null, { limit }]),
 	],
 
+	"read gives nothing after the newest entry": () => [["one", adds(5)], ["one"]],
+
 	"read and append start again from a position in another epoch": () => [
 		["one", adds(5)],
 		...[{}, { seq: 99 }, { call: randomUUID() }].flatMap((wrong) =>

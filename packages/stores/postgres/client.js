@@ -4,6 +4,7 @@ const { ignore, until } = require("@knowledgepulse/scoring/internal/signals");
 
 const LOCK_TIMEOUT_MS = 5000;
 
+/** Pools that have the listener. */
 const guarded = new WeakSet();
 
 /**

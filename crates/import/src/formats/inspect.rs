@@ -9,7 +9,9 @@ use std::{cell::Cell, collections::HashMap, time::Duration};
 use crate::{
     facts::Tokens,
     format::{Format, Sink},
-    json::{self, Array, Build, Document, Index, Kind, MAX_TEXT, Members, Object, Unbuilt, Value},
+    json::{
+        self, Array, Build, Builder, Document, Kind, MAX_TEXT, Members, Object, Unbuilt, Value,
+    },
     limits::TOO_MUCH_TEXT,
     messages,
     provenance::Origin,
@@ -98,7 +100,7 @@ struct Attached<'a, 'd> {
 }
 
 impl Build for Attached<'_, '_> {
-    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
         let attached = |value| Attached { value, ..*self };
         match self.value.kind() {
             Kind::String(text) => {

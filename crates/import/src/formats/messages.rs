@@ -140,7 +140,7 @@ impl Session for Lines {
     }
 }
 
-/// Returns the time of a message, or beside the message in a wrapper: the first by name. One pass, as most have none.
+/// Returns the time of a message, or beside the message in a wrapper: the first by name.
 fn time_of(message: Value<'_>) -> Option<Value<'_>> {
     const NAMES: [&str; 4] = ["timestamp", "createdAt", "created_at", "ts"];
     let times = message.members().filter_map(|(name, value)| {

@@ -13,10 +13,17 @@ const MAX_DEPTH: usize = 127;
 /// What a value is built from.
 pub trait Build {
     /// Adds the value.
-    fn build(&self, out: &mut Index) -> Result<(), Unbuilt>;
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt>;
 }
 
-impl Index {
+/// Adds values, one after another.
+#[derive(Default)]
+pub struct Builder {
+    pub(super) index: Index,
+    depth: usize,
+}
+
+impl Builder {
     pub fn array<T: Build>(
         &mut self,
         elements: impl IntoIterator<Item = T>,
@@ -44,27 +51,27 @@ impl Index {
             return Err(Unbuilt::TooDeep);
         }
         self.depth += 1;
-        let at = self.begin(tag)?;
+        let at = self.index.begin(tag)?;
         values.into_iter().try_for_each(|value| add(self, value))?;
         self.depth -= 1;
-        self.end(at, "")
+        self.index.end(at, "")
     }
 }
 
 impl<T: Build + ?Sized> Build for &T {
-    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
         (**self).build(out)
     }
 }
 
 impl Build for str {
-    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
-        out.push_string(self)
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
+        out.index.push_string(self)
     }
 }
 
 impl Build for String {
-    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
         self.as_str().build(out)
     }
 }
@@ -72,8 +79,8 @@ impl Build for String {
 macro_rules! build_scalars {
     ($($kind:ty: $push:ident,)*) => {
         $(impl Build for $kind {
-            fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
-                out.$push(*self)
+            fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
+                out.index.$push(*self)
             }
         })*
     };
@@ -83,22 +90,22 @@ build_scalars! { bool: push_bool, u64: push_unsigned, i64: push_signed, f64: pus
 
 /// `None` is `null`.
 impl<T: Build> Build for Option<T> {
-    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
         match self {
             Some(value) => value.build(out),
-            None => out.push(&[tag::NULL]),
+            None => out.index.push(&[tag::NULL]),
         }
     }
 }
 
 impl Build for Value<'_> {
     /// Adds a copy.
-    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
         match self.kind() {
             Kind::String(text) => text.build(out),
             Kind::Array(elements) => out.array(elements),
             Kind::Object(object) => out.object(object.members()),
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) => out.push(self.words()),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => out.index.push(self.words()),
         }
     }
 }
@@ -107,7 +114,7 @@ impl Build for Value<'_> {
 pub struct Object<'a, T>(pub &'a [(&'a str, T)]);
 
 impl<T: Build> Build for Object<'_, T> {
-    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
         out.object(self.0.iter().map(|(name, value)| (*name, value)))
     }
 }
@@ -121,7 +128,7 @@ pub enum Made<'d> {
 }
 
 impl Build for Made<'_> {
-    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
         match self {
             Self::Text(text) => text.build(out),
             Self::Value(value) => value.build(out),

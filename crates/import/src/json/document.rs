@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt, io};
 use knowledgepulse_workers::CancelToken;
 
 use super::{
-    build::Build,
+    build::{Build, Builder},
     parse::{Unread, parse},
     tape::{Index, Tape, Unbuilt, tag},
     value::{Array, Value},
@@ -61,10 +61,10 @@ impl Document<'static> {
     pub(crate) fn build_all<T: Build>(
         values: impl IntoIterator<Item = T>,
     ) -> Result<Self, Unbuilt> {
-        let mut index = Index::default();
-        values.into_iter().try_for_each(|value| value.build(&mut index))?;
-        index.shrink_to_fit();
-        Ok(Self(Tape { index, ..Tape::default() }))
+        let mut builder = Builder::default();
+        values.into_iter().try_for_each(|value| value.build(&mut builder))?;
+        builder.index.shrink_to_fit();
+        Ok(Self(Tape { index: builder.index, ..Tape::default() }))
     }
 
     /// Returns a value by itself: `null` if it nests too deep, or if there is no memory for it.

@@ -8,10 +8,10 @@ mod text;
 mod value;
 
 pub use self::{
-    build::{Build, Made, Object},
+    build::{Build, Builder, Made, Object},
     document::Document,
     parse::{SyntaxError, Unread},
-    tape::{Index, Unbuilt},
+    tape::Unbuilt,
     text::{BLANK, MAX_TEXT, grow, is_blank, json_of, trimmed, written},
     value::{Array, Kind, Members, Value, write_canonical},
 };

@@ -65,10 +65,8 @@ fn name_bit(name: &str) -> u32 {
 /// The words of values, and the strings that are not in a text.
 #[derive(Debug, Default, PartialEq)]
 pub struct Index {
-    pub(super) words: Vec<u32>,
-    pub(super) strings: String,
-    /// How many arrays and objects are open while values are built.
-    pub(super) depth: usize,
+    pub words: Vec<u32>,
+    pub strings: String,
 }
 
 impl Index {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::{
-    call::{Call, first_bits, hash_of},
+    call::{Call, hash_of},
     json::Value,
 };
 
@@ -65,6 +65,6 @@ impl Seen {
     /// Remembers a part. Returns whether it is new.
     pub fn add_part(&mut self, part: Value) -> bool {
         self.size += size_of::<u64>();
-        self.parts.insert(first_bits(hash_of(part)))
+        self.parts.insert(hash_of(part))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::{
     answers::answered_calls,
-    call::{Call, ToolResult},
+    call::Call,
     events::Event,
     json::{self, Document},
     messages::{Conversation, Messages},
@@ -24,17 +24,31 @@ pub(super) struct History {
     pub skipped: Skipped,
 }
 
-/// The identity of an event: its kind, the name of its tool, and its id or content.
-type Key = (&'static str, Option<String>, String);
+/// The identity of an event.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Human(String),
+    Thought(String),
+    CallId(String),
+    Call(String, u64),
+    ResultId(String),
+    Result(Option<String>, String),
+}
 
-fn key(event: &Event) -> Key {
-    match event {
-        Event::Human(text) => ("human", None, json::trimmed(text).into()),
-        Event::Thought { text, .. } => ("thought", None, json::trimmed(text).into()),
-        Event::Call(Call { id: Some(id), .. }) => ("call", None, id.clone()),
-        Event::Call(call) => ("input", Some(call.name.clone()), call.input.hash().to_string()),
-        Event::Result(ToolResult { id: Some(id), .. }) => ("result", None, id.clone()),
-        Event::Result(result) => ("text", result.name.clone(), result.text.clone()),
+impl Key {
+    fn of(event: &Event) -> Self {
+        match event {
+            Event::Human(text) => Self::Human(json::trimmed(text).into()),
+            Event::Thought { text, .. } => Self::Thought(json::trimmed(text).into()),
+            Event::Call(call) => match &call.id {
+                Some(id) => Self::CallId(id.clone()),
+                None => Self::Call(call.name.clone(), call.input.hash()),
+            },
+            Event::Result(result) => match &result.id {
+                Some(id) => Self::ResultId(id.clone()),
+                None => Self::Result(result.name.clone(), result.text.clone()),
+            },
+        }
     }
 }
 
@@ -68,7 +82,7 @@ impl History {
                 }
             }
             let next = self.events.len();
-            let places = self.places.entry(key(&event)).or_default();
+            let places = self.places.entry(Key::of(&event)).or_default();
             let count = counts.entry(places.first().copied().unwrap_or(next)).or_default();
             let place = places.get(*count).copied().unwrap_or(next);
             *count += 1;
@@ -89,7 +103,7 @@ impl History {
 
     /// Returns the place of the last call with an id, also of earlier model calls: some logs record only new messages.
     fn call(&self, id: &str) -> Option<usize> {
-        self.places.get(&("call", None, id.to_owned()))?.last().copied()
+        self.places.get(&Key::CallId(id.to_owned()))?.last().copied()
     }
 
     pub fn calls(&self) -> impl Iterator<Item = (usize, &Call)> {

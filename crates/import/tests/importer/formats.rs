@@ -14,20 +14,36 @@ fn keys(outcome: &Outcome) -> Vec<Option<&str>> {
 }
 
 #[test]
-fn atif_takes_a_copied_objective_and_leaves_out_compactions() {
-    let imported = run_value(&json!({ "schema_version": "ATIF-v1.7", "steps": [
+fn atif_leaves_out_copies_compactions_continuations_and_subagents() {
+    let steps_of_log = json!([
         { "source": "user", "message": " ", "is_copied_context": true },
         { "source": "user", "message": "Fix it", "is_copied_context": true, "timestamp": 1 },
+        { "source": "agent", "message": "Old", "is_copied_context": true },
+        { "source": "tool", "message": "?", "observation": { "results": [{ "content": "no" }] } },
+        { "source": "agent", "reasoning_content": "Think", "message": "Do", "tool_calls": [
+            { "tool_call_id": "a", "function_name": "f", "arguments": {} },
+        ], "observation": { "results": [
+            { "source_call_id": "a", "content": [{ "type": "text", "text": "Error: no" }] },
+            { "subagent_trajectory_ref": [] },
+        ] } },
         { "source": "system", "message": "Compact", "extra": { "context_management": {} },
           "observation": { "results": [{ "content": "summary" }] } },
         { "source": "agent", "message": "", "tool_calls": [{ "function_name": "g" }] },
-    ] }));
+    ]);
+    let imported = run_value(&json!({
+        "schema_version": "ATIF-v1.7", "steps": steps_of_log, "subagent_trajectories": [{}, {}],
+        "continued_trajectory_ref": "second.json",
+    }));
     assert_eq!(value_of(&imported)["task"]["objective"], "Fix it");
-    assert_eq!(imported.provenance.objective_from, Origin::Copied);
+    assert_eq!(serde_json::to_value(imported.provenance.objective_from).unwrap(), "copied");
     assert_eq!(value_of(&imported)["metadata"]["created_at"], "1970-01-01T00:00:01.000Z");
     assert_eq!(imported.provenance.key, None);
-    assert_eq!(steps(&imported), ["tool_call g"]);
-    let expected = json!({ "compaction": 1, "copied_context": 2, "system": 1 });
+    let expected =
+        ["thought Think", "thought Do", "tool_call f", "observation Error: no", "error_recovery g"];
+    assert_eq!(steps(&imported), expected);
+    let expected = json!({
+        "compaction": 1, "continuation": 1, "copied_context": 3, "role:tool": 1, "subagent": 2, "subagent_ref": 1, "system": 1,
+    });
     assert_eq!(skipped(&imported), expected);
 }
 
@@ -116,12 +132,16 @@ fn copilot_cli_calls_of_one_request_are_no_recovery() {
         let calls = json!([{ "toolCallId": id, "name": id }]);
         record("assistant.message", json!({ "apiCallId": request, "toolRequests": calls }))
     };
-    let error = json!({ "message": "no" });
-    let failure = json!({ "toolCallId": "a", "success": false, "error": error });
+    let failure = |id: &str| {
+        record(
+            "tool.execution_complete",
+            json!({ "toolCallId": id, "success": false, "error": { "message": "no" } }),
+        )
+    };
     let imported = run(&lines(&[
         record("user.message", json!({ "content": "Go" })),
         call("1", "a"),
-        record("tool.execution_complete", failure),
+        failure("a"),
         call("1", "b"),
         call("2", "c"),
     ]));
@@ -242,7 +262,9 @@ fn swe_agent_with_calls_is_read_from_its_history() {
     let imported = run_value(&json!({
         "trajectory": [{ "thought": "not read", "action": "x" }],
         "history": [
-            { "role": "user", "content": "Fix it", "agent": "main" },
+            { "role": "system", "content": "s", "agent": "main" },
+            { "role": "user", "content": "An example", "message_type": "demonstration" },
+            { "role": "user", "content": "Fix it" },
             { "role": "assistant", "content": "Run", "tool_calls": [
                 { "id": "a", "type": "function", "function": { "name": "bash", "arguments": "{}" } },
             ] },
@@ -251,15 +273,33 @@ fn swe_agent_with_calls_is_read_from_its_history() {
                 { "id": "b", "type": "function", "function": { "name": "submit", "arguments": "{}" } },
             ] },
         ],
+        "info": { "exit_status": "exit_cost" },
     }));
     let expected = [
         "thought Run", "tool_call bash", "observation EXECUTION TIMED OUT", "error_recovery submit",
     ];
     assert_eq!(steps(&imported), expected);
+    assert_eq!(skipped(&imported), json!({ "demonstration": 1, "system": 1 }));
+    assert_eq!(value_of(&imported)["metadata"]["success"], false);
 }
 
 #[test]
-fn mini_swe_agent_reads_responses() {
+fn mini_swe_agent_is_told_by_its_commands_and_reads_responses() {
+    let answer = "```mswea_bash_command\nls\n```";
+    let imported = run_value(&json!([
+        { "role": "user", "content": "Look" },
+        { "role": "assistant", "content": answer },
+        { "role": "user", "content": "<returncode>1</returncode>" },
+        { "role": "assistant", "content": answer },
+    ]));
+    assert_eq!(imported.provenance.format, "mini-swe-agent");
+    let expected = [
+        r#"tool_call bash {"command":"ls"}"#,
+        "observation <returncode>1</returncode>",
+        r#"error_recovery bash {"command":"ls"}"#,
+    ];
+    assert_eq!(steps(&imported), expected);
+
     let imported = run_value(&json!({ "trajectory_format": "mini-swe-agent-1.1", "messages": [
         { "role": "user", "content": "Look" },
         { "object": "response", "output": [
@@ -383,9 +423,17 @@ fn times_are_read_in_all_notations() {
     ] {
         assert_eq!(read(&value), Some(expected.into()), "{value}");
     }
-    let texts = ["-000001-12-31T23:59:59Z", "yesterday", "", "1.2.3", "."].map(Value::from);
-    let others = [json!([-62_167_219_201_i64, 0]), json!(-1), json!([1]), json!(null)];
-    for value in texts.into_iter().chain(others) {
+    let before_year_0 = [json!("-000001-12-31T23:59:59Z"), json!([-62_167_219_201_i64, 0])];
+    let no_times = [
+        json!("yesterday"),
+        json!(""),
+        json!("1.2.3"),
+        json!("."),
+        json!(-1),
+        json!([1]),
+        json!(null),
+    ];
+    for value in before_year_0.into_iter().chain(no_times) {
         assert_eq!(read(&value), None, "{value}");
     }
 }

@@ -158,7 +158,9 @@ impl VectorCache {
     ///
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
     pub fn nearest(&self, query: &[f32], now: Duration) -> Result<Option<Nearest>> {
-        Ok(self.similar(query, NonZeroUsize::MIN, -1.0, now)?.pop().map(|(nearest, _)| nearest))
+        let vectors = self.expired(now)..self.added.len();
+        let mut found = self.search(query, (NonZeroUsize::MIN, -1.0), vectors, now)?;
+        Ok(found.pop().map(|(nearest, _)| nearest))
     }
 
     /// Returns up to `k` unexpired vectors with the greatest similarities to `query` of at least `at_least`, and their

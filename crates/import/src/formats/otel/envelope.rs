@@ -2,7 +2,7 @@
 
 use super::attributes::{event_messages, is_kept};
 use crate::{
-    json::{Build, Document, Index, Members, Object, Unbuilt, Value},
+    json::{Build, Builder, Document, Members, Object, Unbuilt, Value},
     limits::MAX_VALUES,
     spans::Span,
     time,
@@ -149,7 +149,7 @@ fn members<'d>(value: Option<Value<'d>>) -> impl Iterator<Item = (&'d str, Attri
 
 /// Without the wrapper.
 impl Build for Attribute<'_> {
-    fn build(&self, out: &mut Index) -> Result<(), Unbuilt> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
         let value = match self {
             Self::Wrapped(value) if value.is_object() => value,
             Self::Plain(value) | Self::Wrapped(value) => return value.build(out),
