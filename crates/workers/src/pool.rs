@@ -17,14 +17,17 @@ type Job = Box<dyn FnOnce() + Send>;
 /// How often an idle thread checks for a job before it sleeps. Waking it costs the spawning thread a system call.
 const LOOKS: usize = 32;
 
+/// The niceness of work that leaves the cores to scores and to the event loop when there are too few.
+const BACKGROUND: i32 = 10;
+
 /// Short work, such as scores. One thread for each core.
-pub static WORKERS: Lane = Lane::new("kp-worker", available_cores);
+pub static WORKERS: Lane = Lane::new("kp-worker", available_cores, 0);
 
 /// Logs, piece by piece. A piece may end a line of 256 MiB, so scores never wait for it.
-pub static IMPORTS: Lane = Lane::new("kp-import", available_cores);
+pub static IMPORTS: Lane = Lane::new("kp-import", available_cores, BACKGROUND);
 
 /// Work that takes seconds, such as a calibration, on one thread.
-pub static LONG: Lane = Lane::new("kp-long", || 1);
+pub static LONG: Lane = Lane::new("kp-long", || 1, BACKGROUND);
 
 /// Threads for one kind of work.
 ///
@@ -33,6 +36,9 @@ pub static LONG: Lane = Lane::new("kp-long", || 1);
 pub struct Lane {
     name: &'static str,
     count: fn() -> usize,
+    /// What is added to the nice value of the threads. Linux alone has one for each thread.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code))]
+    niceness: i32,
     started: OnceCell<Threads>,
     jobs: Mutex<Jobs>,
 }
@@ -54,9 +60,9 @@ pub fn available_cores() -> usize {
 }
 
 impl Lane {
-    const fn new(name: &'static str, count: fn() -> usize) -> Self {
+    const fn new(name: &'static str, count: fn() -> usize, niceness: i32) -> Self {
         let jobs = Mutex::new(Jobs { waiting: VecDeque::new(), sleepers: Vec::new() });
-        Self { name, count, started: OnceCell::new(), jobs }
+        Self { name, count, niceness, started: OnceCell::new(), jobs }
     }
 
     /// Returns the threads. The first call starts them.
@@ -80,6 +86,9 @@ impl Lane {
     }
 
     fn run(&self) {
+        // Work goes on at the usual priority where a sandbox refuses the call.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::nice(self.niceness);
         let mut looks = 0;
         loop {
             let mut jobs = self.lock();
@@ -195,6 +204,20 @@ mod tests {
         done.sort_unstable();
         assert_eq!(done, expected);
         assert_eq!(done_on(&LONG), expected, "in order, on a single thread");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn lanes_of_long_work_run_below_the_priority_of_scores() {
+        let niceness = |lane: &'static Lane| {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let job = move || sender.send(rustix::process::getpriority_process(None)).unwrap();
+            lane.threads().unwrap().spawn(job);
+            receiver.recv().unwrap().unwrap()
+        };
+        let usual = niceness(&WORKERS);
+        let lower = (usual + BACKGROUND).min(19);
+        assert_eq!([niceness(&IMPORTS), niceness(&LONG)], [lower, lower]);
     }
 
     #[test]
