@@ -204,15 +204,14 @@ test("importTraces and evaluateLogs return the facts of written logs", async () 
 });
 
 const [, , , later] = logRoots;
-test("importTraces takes objectives for recorded logs as the specification says", {
-	skip: !existsSync(later),
-}, async () => {
-	const golden = JSON.parse(readFileSync(join(later, "golden/options.json"), "utf8"));
-	for (const { file, options, ...expected } of golden) {
-		const [{ name, ...found }] = await goldenOf(later, join(later, file), options);
-		assert.deepEqual(found, expected, file);
-	}
-});
+if (existsSync(later))
+	test("importTraces takes objectives for recorded logs as the specification says", async () => {
+		const golden = JSON.parse(readFileSync(join(later, "golden/options.json"), "utf8"));
+		for (const { file, options, ...expected } of golden) {
+			const [{ name, ...found }] = await goldenOf(later, join(later, file), options);
+			assert.deepEqual(found, expected, file);
+		}
+	});
 
 test("imported traces score as in Rust, bit for bit, with the same text", async () => {
 	const found = new Map();

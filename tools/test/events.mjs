@@ -15,7 +15,7 @@ export default async function* events(source) {
 		const ms = details?.duration_ms;
 		if (type === "test:diagnostic") yield record({ diagnostic: message });
 		if (type === "test:pass" && details.type !== "suite")
-			yield record({ name, ms, skipped: skip !== undefined });
+			yield record({ name, ms, skipped: skip && String(skip) });
 		// A test also fails if a subtest does.
 		if (type === "test:fail" && details.error.failureType !== "subtestsFailed")
 			yield record({ name, ms, line, failure: reason(details.error) });

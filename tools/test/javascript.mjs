@@ -96,11 +96,13 @@ export async function runTests(files, others, tell) {
 	return results;
 }
 
-/** Prints the slowest tests, and again the failed ones. */
+/** Prints the slowest tests, the skipped ones, and again the failed ones. */
 export function summarise({ tests }) {
 	const slowest = tests.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST);
 	say("\nThe slowest tests:");
 	for (const { name, file, ms } of slowest)
 		say(`${(ms / 1000).toFixed(1).padStart(6)} s  ${file}: ${name}`);
+	for (const { file, name, skipped } of tests)
+		if (skipped) say(`skipped  ${file}: ${name} (${skipped})`);
 	for (const { file, name, failure } of tests) if (failure) say(`FAILED  ${file}: ${name}`);
 }
