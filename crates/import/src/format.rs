@@ -15,8 +15,8 @@ pub struct Format {
     pub name: &'static str,
     /// The domain of its runs, if the caller names none.
     pub domain: &'static str,
-    /// Returns whether an object or array has this format, by its content.
-    pub fits: fn(Value) -> bool,
+    /// Returns whether an object or array has this format, by its content. Many formats look at its `type`, which is passed.
+    pub fits: fn(Value, Option<&str>) -> bool,
     pub open: fn() -> Box<dyn FormatReader>,
 }
 

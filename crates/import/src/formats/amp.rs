@@ -18,7 +18,7 @@ use crate::{
 
 pub const FORMAT: Format = Format { name: "amp", domain: "code", fits, open: || Box::new(read) };
 
-fn fits(thread: Value) -> bool {
+fn fits(thread: Value, _kind: Option<&str>) -> bool {
     let first = thread.list("messages").and_then(Array::first);
     first.text("role").is_some() && first.get("messageId").and_then(Value::as_number).is_some()
 }

@@ -21,7 +21,7 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "atif", domain: "general", fits, open: || Box::new(read) };
 
-fn fits(value: Value) -> bool {
+fn fits(value: Value, _kind: Option<&str>) -> bool {
     version(value).is_some() && value.list("steps").is_some()
 }
 

@@ -31,12 +31,12 @@ const OWN: [&str; 6] = ["sessionId", "session_id", "uuid", "parentUuid", "leafUu
 pub const FORMAT: Format =
     Format { name: "claude-code", domain: "code", fits, open: open::<Records> };
 
-fn fits(object: Value) -> bool {
+fn fits(object: Value, kind: Option<&str>) -> bool {
     let is_record = |kind| {
         (matches!(kind, "user" | "assistant") && object.has("message"))
             || OWN.iter().any(|name| object.has(name))
     };
-    object.list("loglines").is_some() || object.text("type").is_some_and(is_record)
+    object.list("loglines").is_some() || kind.is_some_and(is_record)
 }
 
 /// The names of the counts of tokens.

@@ -11,9 +11,9 @@ use crate::{
 
 pub const FORMAT: Format = Format { name: "cline", domain: "code", fits, open: || Box::new(read) };
 
-fn fits(object: Value) -> bool {
+fn fits(object: Value, kind: Option<&str>) -> bool {
     object.list("files_in_context").is_some()
-        || (matches!(object.text("type"), Some("say" | "ask")) && object.has("ts"))
+        || (matches!(kind, Some("say" | "ask")) && object.has("ts"))
 }
 
 fn read(value: Value, out: &mut Sink) {

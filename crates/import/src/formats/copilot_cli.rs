@@ -34,9 +34,9 @@ const ADDED: [&str; 3] = ["current_datetime", "system_reminder", "reminder"];
 pub const FORMAT: Format =
     Format { name: "copilot-cli", domain: "code", fits, open: open::<Sessions<Session>> };
 
-fn fits(record: Value) -> bool {
+fn fits(record: Value, kind: Option<&str>) -> bool {
     const SUBJECTS: &str = "session user assistant tool system hook subagent skill permission";
-    let subject = record.text("type").and_then(|kind| Some(kind.split_once('.')?.0));
+    let subject = kind.and_then(|kind| Some(kind.split_once('.')?.0));
     subject.is_some_and(|subject| SUBJECTS.split(' ').any(|known| known == subject))
         && record.object("data").is_some()
 }

@@ -19,8 +19,8 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "droid", domain: "code", fits, open: open::<Sessions<Session>> };
 
-fn fits(record: Value) -> bool {
-    id(record).is_some()
+fn fits(record: Value, kind: Option<&str>) -> bool {
+    kind == Some("session_start") && id(record).is_some()
 }
 
 /// Returns the id of the session that a record begins.

@@ -26,10 +26,12 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "gemini-cli", domain: "code", fits, open: open::<Sessions<Session>> };
 
-fn fits(object: Value) -> bool {
-    object.name("sessionId").is_some()
-        && object.name("projectHash").is_some()
-        && !object.has("type")
+fn fits(object: Value, _kind: Option<&str>) -> bool {
+    is_header(object)
+}
+
+fn is_header(object: Value) -> bool {
+    object.name("projectHash").and(object.name("sessionId")).is_some() && !object.has("type")
 }
 
 fn is_change(record: Value) -> bool {
@@ -53,11 +55,11 @@ struct Message {
 
 impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
-        fits(record).then(|| record.name("sessionId"))
+        is_header(record).then(|| record.name("sessionId"))
     }
 
     fn time(record: Value<'_>) -> Option<Value<'_>> {
-        record.member("startTime").filter(|_| fits(record))
+        record.member("startTime").filter(|_| is_header(record))
     }
 
     fn continues(&self, object: Value, is_next: bool, is_known: bool) -> bool {
@@ -65,7 +67,7 @@ impl sessions::Session for Session {
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
-        let is_header = fits(record);
+        let is_header = is_header(record);
         self.is_subagent |= is_header && record.text("kind") == Some("subagent");
         if self.is_subagent {
             return;

@@ -22,7 +22,7 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "inspect", domain: "general", fits, open: || Box::new(read) };
 
-fn fits(value: Value) -> bool {
+fn fits(value: Value, _kind: Option<&str>) -> bool {
     value.object("eval").is_some() && value.text("status").is_some()
 }
 

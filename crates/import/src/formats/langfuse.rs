@@ -22,7 +22,7 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "langfuse", domain: "general", fits, open: open::<Interleaved<Trace>> };
 
-fn fits(value: Value) -> bool {
+fn fits(value: Value, _kind: Option<&str>) -> bool {
     let is_trace = || value.object("trace").is_some() || value.has("id");
     (value.list("observations").is_some() && is_trace()) || is_row(value)
 }

@@ -21,7 +21,7 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "langsmith", domain: "general", fits, open: open::<Interleaved<Trace>> };
 
-fn fits(object: Value) -> bool {
+fn fits(object: Value, _kind: Option<&str>) -> bool {
     let first = object.list("runs").and_then(Array::first);
     is_run(object) || first.is_some_and(is_run)
 }

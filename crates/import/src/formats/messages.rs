@@ -19,7 +19,7 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "messages", domain: "general", fits, open: open::<Conversations> };
 
-pub fn fits(value: Value) -> bool {
+pub fn fits(value: Value, _kind: Option<&str>) -> bool {
     match value.as_array() {
         Some(elements) => {
             elements.iter().find(|element| element.is_object()).is_some_and(is_message)

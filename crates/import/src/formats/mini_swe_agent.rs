@@ -23,7 +23,7 @@ static COMMAND: Pattern =
 pub const FORMAT: Format =
     Format { name: "mini-swe-agent", domain: "code", fits, open: || Box::new(read) };
 
-fn fits(value: Value) -> bool {
+fn fits(value: Value, _kind: Option<&str>) -> bool {
     let format = value.text("trajectory_format");
     format.is_some_and(|format| format.starts_with("mini-swe-agent")) || is_conversation(value)
 }
@@ -32,7 +32,7 @@ fn fits(value: Value) -> bool {
 fn is_conversation(value: Value) -> bool {
     let answer = messages(value).find(|message| message.text("role") == Some("assistant"));
     let text = answer.text("content");
-    text.is_some_and(|text| text.contains("```mswea_bash_command\n")) && messages::fits(value)
+    text.is_some_and(|text| text.contains("```mswea_bash_command\n")) && messages::fits(value, None)
 }
 
 fn messages<'d>(value: Value<'d>) -> impl Iterator<Item = Value<'d>> + Clone {

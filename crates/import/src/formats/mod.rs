@@ -2,7 +2,7 @@
 
 use crate::{
     format::Format,
-    json::{Kind, Value},
+    json::{Kind, Members, Value},
 };
 
 /// Declares the formats. The first one that fits a value is used.
@@ -46,5 +46,6 @@ pub fn format_names() -> Vec<&'static str> {
 /// Returns the format of a value by its content.
 pub fn detect(value: Value) -> Option<&'static Format> {
     let is_record = matches!(value.kind(), Kind::Array(_) | Kind::Object(_));
-    FORMATS.iter().find(|format| is_record && (format.fits)(value))
+    let kind = value.text("type");
+    FORMATS.iter().find(|format| is_record && (format.fits)(value, kind))
 }

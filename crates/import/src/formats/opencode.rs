@@ -23,10 +23,10 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "opencode", domain: "code", fits, open: open::<Sessions<Session>> };
 
-fn fits(object: Value) -> bool {
+fn fits(object: Value, kind: Option<&str>) -> bool {
     let is_record = |kind| kind == "error" || object.object("part").is_some();
     is_export(object)
-        || (object.name("sessionID").is_some() && object.text("type").is_some_and(is_record))
+        || (object.name("sessionID").is_some() && kind.is_some_and(is_record))
 }
 
 fn is_export(object: Value) -> bool {

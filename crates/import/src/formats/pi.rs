@@ -15,8 +15,8 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "pi", domain: "code", fits, open: open::<Sessions<Session>> };
 
-fn fits(record: Value) -> bool {
-    match record.text("type") {
+fn fits(record: Value, kind: Option<&str>) -> bool {
+    match kind {
         Some("session") => record.has("id"),
         Some("message") => record.object("message").is_some(),
         _ => false,

@@ -16,8 +16,8 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "qwen-code", domain: "code", fits, open: open::<Sessions<Session>> };
 
-fn fits(record: Value) -> bool {
-    let is_record = match record.text("type") {
+fn fits(record: Value, kind: Option<&str>) -> bool {
+    let is_record = match kind {
         Some("system") if record.object("systemPayload").is_some() => true,
         Some("user" | "assistant" | "tool_result" | "system") => parts(record).is_some(),
         _ => false,

@@ -20,7 +20,7 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "reasoning-trace", domain: "general", fits, open: || Box::new(read) };
 
-fn fits(object: Value) -> bool {
+fn fits(object: Value, _kind: Option<&str>) -> bool {
     object.text("@type") == Some("ReasoningTrace")
         || (object.list("steps").is_some()
             && object.object("task").has("objective")

@@ -23,7 +23,7 @@ static FAILED: Pattern = Pattern::new(|| {
 pub const FORMAT: Format =
     Format { name: "swe-agent", domain: "code", fits, open: || Box::new(read) };
 
-fn fits(value: Value) -> bool {
+fn fits(value: Value, _kind: Option<&str>) -> bool {
     let Some(history) = value.list("history") else { return false };
     let first = history.iter().find_map(Value::as_object);
     value.list("trajectory").is_some() || first.has("agent")

@@ -16,7 +16,7 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "tau", domain: "customer_service", fits, open: || Box::new(read) };
 
-fn fits(value: Value) -> bool {
+fn fits(value: Value, _kind: Option<&str>) -> bool {
     value.list("traj").is_some() && value.has("reward")
         || value.list("simulations").is_some()
         || is_simulation(value)

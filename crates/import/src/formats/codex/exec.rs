@@ -10,11 +10,12 @@ use crate::{
     text::text_of,
 };
 
-pub(super) fn fits(record: Value) -> bool {
-    match record.text("type") {
+pub(super) fn fits(record: Value, kind: Option<&str>) -> bool {
+    match kind {
         Some("turn.started" | "turn.completed" | "turn.failed") => true,
         Some("item.started" | "item.updated" | "item.completed") => record.object("item").is_some(),
-        _ => thread(record).is_some(),
+        Some("thread.started") => thread(record).is_some(),
+        _ => false,
     }
 }
 

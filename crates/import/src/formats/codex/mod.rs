@@ -33,12 +33,11 @@ static FAILED: Pattern = Pattern::new(|| {
 pub const FORMAT: Format =
     Format { name: "codex", domain: "code", fits, open: open::<Sessions<Session>> };
 
-fn fits(record: Value) -> bool {
+fn fits(record: Value, kind: Option<&str>) -> bool {
     let kinds = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
-    (record.object("payload").is_some()
-        && record.text("type").is_some_and(|kind| kinds.contains(&kind)))
+    (record.object("payload").is_some() && kind.is_some_and(|kind| kinds.contains(&kind)))
         || is_header(record)
-        || exec::fits(record)
+        || exec::fits(record, kind)
 }
 
 /// Returns whether a record is the first one of a session before Codex 0.32, whose messages and items follow bare.
@@ -114,7 +113,7 @@ impl sessions::Session for Session {
             _ if meta.is_some() => run.skipped.add("repeated"),
             ("response_item", Some(item)) => read_item(item, run),
             ("response_item", None) => run.skipped.add("malformed"),
-            _ if exec::fits(record) => self.exec.read(record, kind, run),
+            _ if exec::fits(record, record.text("type")) => self.exec.read(record, kind, run),
             _ if self.is_bare && is_message(record) => read_item(record, run),
             (kind, payload) => {
                 if let ("event_msg" | "turn_context", Some(payload)) = (kind, payload) {

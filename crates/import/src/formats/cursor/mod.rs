@@ -31,8 +31,8 @@ static QUERY: Pattern = Pattern::new(|| regex("(?s)<user_query>(.*?)</user_query
 pub const FORMAT: Format =
     Format { name: "cursor", domain: "code", fits, open: open::<Sessions<Session>> };
 
-fn fits(record: Value) -> bool {
-    is_line(record) || stream::fits(record)
+fn fits(record: Value, kind: Option<&str>) -> bool {
+    is_line(record) || stream::fits(record, kind)
 }
 
 /// Returns whether a record is a line of a transcript.
@@ -57,7 +57,7 @@ pub struct Session {
 impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
         let id = record.name("session_id");
-        (stream::fits(record) && open != id).then_some(id)
+        (stream::fits(record, record.text("type")) && open != id).then_some(id)
     }
 
     fn continues(&self, record: Value, is_next: bool, is_known: bool) -> bool {
@@ -72,7 +72,8 @@ impl sessions::Session for Session {
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
-        if stream::fits(record) {
+        let is_of_stream = stream::fits(record, record.text("type"));
+        if is_of_stream {
             self.stream = record.name("session_id").map(Into::into);
         }
         let kind = record.text("type").unwrap_or("?");
@@ -82,7 +83,7 @@ impl sessions::Session for Session {
         self.end_thinking(run);
         let is_message =
             is_line(record) || (self.stream.is_some() && matches!(kind, "user" | "assistant"));
-        if let Some(call) = record.object("tool_call").filter(|_| stream::fits(record)) {
+        if let Some(call) = record.object("tool_call").filter(|_| is_of_stream) {
             self.read_call(record, call, run);
         } else if let Some(message) = record.object("message").filter(|_| is_message) {
             read_message(message, record.first_name(&["type", "role"]), run);

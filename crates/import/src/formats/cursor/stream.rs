@@ -9,9 +9,9 @@ use crate::{
 };
 
 /// Returns whether only this stream has a record; others of a session are like those of Claude Code.
-pub(super) fn fits(record: Value) -> bool {
+pub(super) fn fits(record: Value, kind: Option<&str>) -> bool {
     let subtype = || record.text("subtype");
-    match record.text("type") {
+    match kind {
         Some("tool_call") => {
             subtype().and(record.name("call_id")).and(record.object("tool_call")).is_some()
         }

@@ -26,7 +26,7 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "otel", domain: "general", fits, open: open::<Interleaved<Trace>> };
 
-fn fits(value: Value) -> bool {
+fn fits(value: Value, _kind: Option<&str>) -> bool {
     let is_list = |name| value.list(name).is_some();
     let first = value.list("data").and_then(Array::first);
     ["resourceSpans", "resourceLogs", "batches"].into_iter().any(is_list)
