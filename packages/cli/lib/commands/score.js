@@ -3,7 +3,6 @@ const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
 const { isSelected } = require("../facts.js");
 const { openFile, show } = require("../output.js");
-const { pageOf } = require("../page.js");
 const { Projects, projectTable } = require("../projects.js");
 const { legendOf, rowTable } = require("../row-table.js");
 const { Job } = require("../job.js");
@@ -46,6 +45,7 @@ async function writePage(file, rows, { job, profiles, remarks, statistics }) {
 	const figures = counts.map((each) => [...each, ""]);
 	const accepted = statistics.acceptedText(job.options.threshold);
 	const notes = [knownText(job.options, remarks), accepted, remarks.assumedText].filter(Boolean);
+	const { pageOf } = require("../page.js");
 	await file.write(await pageOf(rows, { figures, notes, profiles }));
 	const path = await file.commit();
 	if (path) job.note(`page: ${path}`);
