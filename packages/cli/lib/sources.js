@@ -146,8 +146,8 @@ async function sourcesOf(args) {
 	if (args.filter((argument) => argument === "-").length > 1)
 		throw new InputError("standard input (-) can be read only once");
 	const sources = [];
-	for (const argument of args) sources.push(...(await sourcesOfOne(argument)));
-	return sources;
+	for (const argument of args) sources.push(await sourcesOfOne(argument));
+	return sources.flat();
 }
 
 const LONGEST = 64 << 20;

@@ -32,7 +32,10 @@ export interface PostgresStoreOptions {
 	 * as never added. `forget` and `clear` always wait. Default: `false`.
 	 */
 	durable?: boolean | undefined;
-	/** Whether to make the tables and functions if they are missing. Default: `false`. */
+	/**
+	 * Whether to make the tables and functions if they are missing. The schema must then belong to the role of the pool, or to
+	 * a superuser. Default: `false`.
+	 */
 	migrate?: boolean | undefined;
 }
 

@@ -56,6 +56,7 @@ exports.PostgresStore = class PostgresStore {
 	#pool;
 	/** Whether calls need a transaction of their own because of the default isolation level. */
 	#needsTransaction = false;
+	#isMigrated = false;
 	#calls = new Set();
 	#closing;
 
@@ -119,6 +120,11 @@ exports.PostgresStore = class PostgresStore {
 		const { epoch = null, seq = null, call = null } = after ?? {};
 		const values = [namespace, model, maxElements, ttlMs, epoch, seq, call, limit, ...more];
 		let mayMigrate = this.#options.migrate;
+		if (mayMigrate && !this.#isMigrated) {
+			// Before the first call, because functions of these names may be those of another role.
+			await migrate(this.#pool, signal);
+			this.#isMigrated = true;
+		}
 		for (;;) {
 			const within = this.#needsTransaction ? inTransaction : withClient;
 			try {

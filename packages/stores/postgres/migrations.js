@@ -21,6 +21,12 @@ const BOOK = `SELECT FROM pg_catalog.pg_class c
 const NEWEST =
 	"SELECT pg_catalog.max(version)::pg_catalog.text AS version FROM kp_novelty.migrations";
 
+/** Returns this role if the schema belongs to another one, who may replace what is in it, and who is no superuser. */
+const STRANGER = `SELECT current_user::pg_catalog.text AS own FROM pg_catalog.pg_namespace n
+	JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) n.nspowner
+	WHERE n.nspname OPERATOR(pg_catalog.=) 'kp_novelty'::pg_catalog.name
+		AND NOT r.rolsuper AND r.rolname OPERATOR(pg_catalog.<>) current_user`;
+
 const mismatch = (message) => new ScoringError(message, { code: "STORE_MISMATCH" });
 
 const sqlOf = (file) => readFileSync(join(__dirname, "migrations", file), "utf8");
@@ -44,6 +50,12 @@ async function migrate(pool, signal) {
 		await inTransaction(pool, signal, async (client) => {
 			await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
 			await client.query(LOCK);
+			// Another role may have made the schema with functions of its own.
+			const [stranger] = (await client.query(STRANGER)).rows;
+			if (stranger)
+				throw mismatch(
+					`the schema kp_novelty belongs neither to "${stranger.own}" nor to a superuser`,
+				);
 			if ((await newest(client)) <= index) await client.query(sqlOf(file));
 		}).catch((error) => {
 			throw error?.code === FOREIGN ? mismatch(error.message) : error;

@@ -100,7 +100,7 @@ describe("hostile roles", { skip: missing }, () => {
 
 	/** Uses every statement of the store. */
 	async function useAll(pool, namespace) {
-		const store = new PostgresStore({ pool, namespace, migrate: true });
+		const store = new PostgresStore({ pool, namespace });
 		await store.read(options());
 		const page = await store.append([add("a"), add("b"), forget("a")], options());
 		await store.append([clear(), add("c")], options({ after: end(page), keepFrom: Date.now() }));
@@ -150,6 +150,22 @@ describe("hostile roles", { skip: missing }, () => {
 			await pool.query("SET SESSION AUTHORIZATION tenant");
 			await pool.query(PATH);
 			await useAll(pool, "tenant");
+		}));
+
+	test("a store with migrate: true calls no function of another role's schema", () =>
+		amongPlants(async (pool, database) => {
+			await server.query(
+				`CREATE SCHEMA kp_novelty AUTHORIZATION mallory; SET ROLE mallory;
+				CREATE TABLE kp_novelty.migrations AS SELECT 1 AS version;
+				GRANT ALL ON SCHEMA kp_novelty TO PUBLIC; GRANT ALL ON kp_novelty.migrations TO PUBLIC;
+				CREATE FUNCTION kp_novelty.read_v1(text, text, int8, float8, uuid, int8, uuid, int4)
+				RETURNS TABLE (page text, entries text, embeddings text) LANGUAGE plpgsql
+				AS $$ BEGIN RAISE 'trapped'; END $$`,
+				undefined,
+				{ database },
+			);
+			const store = new PostgresStore({ pool, migrate: true });
+			await assert.rejects(store.read(options()), { code: "STORE_MISMATCH" });
 		}));
 
 	test("migrate refuses a schema of another role", () =>
