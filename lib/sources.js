@@ -44,13 +44,16 @@ const named = (error, path) =>
 /** The contents of a file. While a piece is used, the next one is read. */
 async function* contents(path) {
 	const file = await open(path, READ);
-	const buffers = [0, 1].map(() => Buffer.allocUnsafeSlow(PIECE));
-	const read = (index) => {
-		const reading = file.read(buffers[index % 2], 0, PIECE, null);
-		reading.catch(ignore);
-		return reading;
-	};
 	try {
+		const { size } = await file.stat();
+		// With the end, which a second read finds. The files of /proc have size 0.
+		const length = size > 0 ? Math.min(size + 1, PIECE) : PIECE;
+		const buffers = [0, 1].map(() => Buffer.allocUnsafeSlow(length));
+		const read = (index) => {
+			const reading = file.read(buffers[index % 2], 0, length, null);
+			reading.catch(ignore);
+			return reading;
+		};
 		let reading = read(0);
 		for (let index = 0; ; index++) {
 			const { bytesRead, buffer } = await reading;

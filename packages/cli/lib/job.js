@@ -180,11 +180,12 @@ class Job extends AbortController {
 	}
 
 	/** Whether an error is passed over: without `--errors` all that is wrong with a file in a folder, else only that it is no log. */
-	#isPassedOver(error, { report }) {
+	#isPassedOver(error, items) {
 		const { code, source } = error;
 		if (!this.#found.has(source)) return false;
 		if (this.options.errors === undefined) return [...OF_CONTENTS, "UNREADABLE"].includes(code);
-		const input = report.inputs.find(({ name }) => name === source);
+		// Not before, because the report is as long as the list of files.
+		const input = items.report.inputs.find(({ name }) => name === source);
 		return isNoLog(error, input);
 	}
 
