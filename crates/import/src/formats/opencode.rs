@@ -25,8 +25,7 @@ pub const FORMAT: Format =
 
 fn fits(object: Value, kind: Option<&str>) -> bool {
     let is_record = |kind| kind == "error" || object.object("part").is_some();
-    is_export(object)
-        || (object.name("sessionID").is_some() && kind.is_some_and(is_record))
+    is_export(object) || (object.name("sessionID").is_some() && kind.is_some_and(is_record))
 }
 
 fn is_export(object: Value) -> bool {
