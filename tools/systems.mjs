@@ -24,6 +24,8 @@ import { install, writeCases } from "./smoke.mjs";
 
 const SUITE = "trixie";
 const NODE = "22.23.3";
+/** The newest version of the same line for Windows on arm64 in npm. */
+const NODE_WINDOWS_ARM64 = "22.23.2";
 /** The only version of Node.js for musl in a registry; as a PyPI package. */
 const NODE_MUSL = "24.19.0";
 
@@ -31,6 +33,14 @@ const NODE_MUSL = "24.19.0";
 const MOUNT = `
 mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" && mount -t tmpfs tmpfs "$0/tmp" &&
 mount --bind "$1" "$0/project" && cd "$0" && shift && exec "$@"`;
+
+/**
+ * Makes the kernel (6.7 or newer) run arm64 programs with QEMU, in the new namespace only: Wine starts
+ * several. Byte 18 of an ELF file is its processor.
+ */
+const emulate = () => `
+mount -t binfmt_misc none /proc/sys/fs/binfmt_misc &&
+printf %s ':arm64:M:18:\\xb7\\x00::${emulator()}:F' > /proc/sys/fs/binfmt_misc/register &&`;
 
 /** A root folder with packages of Debian; `complete` adds to it. */
 function debian(name, options, complete = () => {}) {
@@ -48,10 +58,10 @@ function emulator() {
 }
 
 /** The path of Node.js from npm. */
-function nodeFromNpm(platform) {
+function nodeFromNpm(platform, version = NODE) {
 	const folder = installPackage({
-		requirement: `node-${platform}@${NODE}`,
-		file: `node-${platform}-${NODE}.tgz`,
+		requirement: `node-${platform}@${version}`,
+		file: `node-${platform}-${version}.tgz`,
 	});
 	const name = platform.startsWith("win") ? "node.exe" : "node";
 	return join(folder, "bin", name);
@@ -72,12 +82,14 @@ function addNodeForMusl(processor, folder) {
 	run("chmod", ["+x", join(folder, MUSL_PROGRAM)]);
 }
 
-/** Returns the function of {@link SYSTEMS} for a program of another root folder, with an environment of its own. */
-function inRoot(folder, command, variables = []) {
-	const rights = process.getuid() === 0 ? [] : ["--map-root-user"];
+/**
+ * Returns the function of {@link SYSTEMS} for a program of another root folder, with an environment
+ * of its own; `first` is a script that comes before {@link MOUNT}.
+ */
+function inRoot(folder, command, variables = [], first = "") {
 	const environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", ...variables];
 	return (project, ...files) => [
-		...["unshare", ...rights, "--mount", "sh", "-c", MOUNT, folder, project],
+		...["unshare", "--map-root-user", "--mount", "sh", "-c", first + MOUNT, folder, project],
 		...["env", "-i", ...environment, "chroot", folder, ...command],
 		...files.map((file) => `/project/${file}`),
 	];
@@ -88,11 +100,22 @@ const WINE = [
 	"WINESERVER=/usr/lib/wine/wineserver64",
 	"WINEDEBUG=-all",
 	"WINEDLLOVERRIDES=mscoree,mshtml=",
+	// Debian's Wine for arm64 loops forever on a processor that enforces branch targets (BTI).
+	"QEMU_CPU=cortex-a76",
 ];
 
 /** Also waits for Wine's server, so that it does not disturb the next run. */
 const RUN_WITH_WINE = `
 /usr/lib/wine/wine64 /root/node.exe "$@"; status=$?; "$WINESERVER" -w; exit $status`;
+
+/** {@link inRoot} for Node.js on Wine. */
+function onWine(name, options, node, first) {
+	const packages = ["wine64", "dash", "coreutils"];
+	const folder = debian(name, { packages, ...options }, (root) =>
+		copyFileSync(node, join(root, "root", "node.exe")),
+	);
+	return inRoot(folder, ["sh", "-c", RUN_WITH_WINE, "sh"], WINE, first);
+}
 
 /**
  * For each platform, a function that fetches the requirements and returns a function from the folder
@@ -122,13 +145,14 @@ const SYSTEMS = {
 		);
 		return inRoot(folder, [MUSL_PROGRAM]);
 	},
+	"win32-arm64-msvc": () => {
+		const node = nodeFromNpm("win-arm64", NODE_WINDOWS_ARM64);
+		const name = `arm64-wine-${NODE_WINDOWS_ARM64}`;
+		return onWine(name, { processor: "arm64" }, node, emulate());
+	},
 	"win32-x64-msvc": () => {
-		const packages = ["wine", "wine64", "libz-mingw-w64", "dash", "coreutils"];
-		const options = { processor: "amd64", packages, configure: ["libwine"] };
-		const folder = debian(`wine-${NODE}`, options, (root) =>
-			copyFileSync(nodeFromNpm("win-x64"), join(root, "root", "node.exe")),
-		);
-		return inRoot(folder, ["sh", "-c", RUN_WITH_WINE, "sh"], WINE);
+		const options = { processor: "amd64", configure: ["libwine"] };
+		return onWine(`wine-${NODE}`, options, nodeFromNpm("win-x64"));
 	},
 };
 
