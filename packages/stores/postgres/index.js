@@ -7,7 +7,7 @@ const {
 	readOptions,
 } = require("@knowledgepulse/scoring/internal/options");
 const { LOCK_TIMEOUT_MS, guard, inTransaction, withClient } = require("./client.js");
-const { isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
+const { claim, isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
 const { SHARED, checkIds, readStoreOptions } = require("../options.js");
 const { callFunction, writeEntries } = require("./wire.js");
 
@@ -56,7 +56,8 @@ exports.PostgresStore = class PostgresStore {
 	#pool;
 	/** Whether calls need a transaction of their own because of the default isolation level. */
 	#needsTransaction = false;
-	#isMigrated = false;
+	/** Whether the schema is known to be that of this role or a superuser. */
+	#isClaimed = false;
 	#calls = new Set();
 	#closing;
 
@@ -120,10 +121,9 @@ exports.PostgresStore = class PostgresStore {
 		const { epoch = null, seq = null, call = null } = after ?? {};
 		const values = [namespace, model, maxElements, ttlMs, epoch, seq, call, limit, ...more];
 		let mayMigrate = this.#options.migrate;
-		if (mayMigrate && !this.#isMigrated) {
-			// Before the first call, because functions of these names may be those of another role.
-			await migrate(this.#pool, signal);
-			this.#isMigrated = true;
+		if (mayMigrate && !this.#isClaimed) {
+			await claim(this.#pool, signal);
+			this.#isClaimed = true;
 		}
 		for (;;) {
 			const within = this.#needsTransaction ? inTransaction : withClient;

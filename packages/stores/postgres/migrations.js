@@ -7,9 +7,6 @@ const { LOCK_TIMEOUT_MS, inTransaction, withClient } = require("./client.js");
 /** The files, numbered from 1. Each takes the lock, adds its version, and fails without changes if it was applied. */
 const MIGRATIONS = ["1-store.sql"];
 
-/** Raised for a schema of another role. */
-const FOREIGN = "KP002";
-
 const LOCK =
 	"SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('kp_novelty_migrations'::pg_catalog.text, 7220::bigint))";
 
@@ -21,11 +18,11 @@ const BOOK = `SELECT FROM pg_catalog.pg_class c
 const NEWEST =
 	"SELECT pg_catalog.max(version)::pg_catalog.text AS version FROM kp_novelty.migrations";
 
-/** Returns this role if the schema belongs to another one, who may replace what is in it, and who is no superuser. */
-const STRANGER = `SELECT current_user::pg_catalog.text AS own FROM pg_catalog.pg_namespace n
+const OWNER = `SELECT current_user::pg_catalog.text AS own,
+		(r.rolsuper OR r.rolname OPERATOR(pg_catalog.=) current_user)::pg_catalog.text AS trusted
+	FROM pg_catalog.pg_namespace n
 	JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) n.nspowner
-	WHERE n.nspname OPERATOR(pg_catalog.=) 'kp_novelty'::pg_catalog.name
-		AND NOT r.rolsuper AND r.rolname OPERATOR(pg_catalog.<>) current_user`;
+	WHERE n.nspname OPERATOR(pg_catalog.=) 'kp_novelty'::pg_catalog.name`;
 
 const mismatch = (message) => new ScoringError(message, { code: "STORE_MISMATCH" });
 
@@ -45,20 +42,27 @@ async function newest(client) {
 	return version;
 }
 
+/** Returns whether there is a schema. Throws if it belongs to another role, who may replace what is in it. */
+async function hasSchema(client) {
+	const [owner] = (await client.query(OWNER)).rows;
+	if (owner?.trusted === "false")
+		throw mismatch(`the schema kp_novelty belongs neither to "${owner.own}" nor to a superuser`);
+	return owner !== undefined;
+}
+
+/** Makes the schema if there is none. The functions of one that another role has made are never called. */
+async function claim(pool, signal) {
+	const isThere = await withClient(pool, signal, hasSchema);
+	if (!isThere) await migrate(pool, signal);
+}
+
 async function migrate(pool, signal) {
 	for (const [index, file] of MIGRATIONS.entries())
 		await inTransaction(pool, signal, async (client) => {
 			await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
 			await client.query(LOCK);
-			// Another role may have made the schema with functions of its own.
-			const [stranger] = (await client.query(STRANGER)).rows;
-			if (stranger)
-				throw mismatch(
-					`the schema kp_novelty belongs neither to "${stranger.own}" nor to a superuser`,
-				);
+			await hasSchema(client);
 			if ((await newest(client)) <= index) await client.query(sqlOf(file));
-		}).catch((error) => {
-			throw error?.code === FOREIGN ? mismatch(error.message) : error;
 		});
 }
 
@@ -67,4 +71,4 @@ function isOlder(pool, signal) {
 	return withClient(pool, signal, async (client) => (await newest(client)) < MIGRATIONS.length);
 }
 
-module.exports = { isOlder, migrate, migrationSql, mismatch };
+module.exports = { claim, isOlder, migrate, migrationSql, mismatch };
