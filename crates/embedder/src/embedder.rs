@@ -6,13 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use knowledgepulse_workers::{CancelToken, run_both};
+use knowledgepulse_workers::CancelToken;
 
 use crate::{
     backend::Backend,
     custom::CustomFolder,
     embed_error::{EmbedError, Result},
-    folder::ModelFolder,
+    folder::{Loaded, ModelFolder},
     load_times::LoadTimes,
     memo::Memo,
     model::{ModelSettings, files::TOKENIZER, memory_probe},
@@ -72,13 +72,7 @@ impl Embedder {
     ) -> Result<Self> {
         let weights = folder.custom().map_or(0, CustomFolder::bytes);
         memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
-        let (tokenizer, backend) = run_both(
-            || times.of("tokenizer", || folder.read_tokenizer(settings)),
-            || folder.load(settings, &times),
-        );
-        let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
-        let (backend, onnx_error) = backend?;
-        let tokenizer = tokenizer.unwrap_or_else(panicked)?;
+        let Loaded { tokenizer, backend, onnx_error } = folder.load(settings, &times)?;
         memory_probe::release_free();
         let (memo, dimensions) = (Memo::default(), EMBEDDING_LEN);
         let mut embedder =

@@ -11,13 +11,18 @@ use crate::{
     load_times::LoadTimes,
     model::{
         BackendKind, ModelSettings, Precision,
-        files::{BuiltInFiles, MANIFEST, VOCABULARY, WEIGHTS},
+        files::{BuiltInFiles, HashThreads, MANIFEST, VOCABULARY, WEIGHTS},
     },
     text::Tokenizer,
 };
 
-/// A loaded backend, and the reason if the native one replaces ONNX Runtime.
-type Loaded = (Box<dyn Backend>, Option<EmbedError>);
+/// A loaded model.
+pub(crate) struct Loaded {
+    pub tokenizer: Tokenizer,
+    pub backend: Box<dyn Backend>,
+    /// Why ONNX Runtime could not be loaded, if the native backend runs the model instead.
+    pub onnx_error: Option<EmbedError>,
+}
 
 /// The folder of a model, with its description read.
 pub(crate) enum ModelFolder {
@@ -64,7 +69,7 @@ impl ModelFolder {
         }
     }
 
-    pub fn read_tokenizer(&self, settings: &ModelSettings) -> Result<Tokenizer> {
+    fn read_tokenizer(&self, settings: &ModelSettings) -> Result<Tokenizer> {
         match self {
             Self::BuiltIn(files) => {
                 fault::point("tokenizer");
@@ -75,23 +80,30 @@ impl ModelFolder {
         }
     }
 
-    /// Loads the model into the backend of the settings. If the ONNX Runtime library cannot be loaded, the native
-    /// backend runs the built-in model, with the same bits.
+    /// Loads the tokenizer, and the model into the backend of the settings. If the ONNX Runtime library cannot be
+    /// loaded, the native backend runs the built-in model, with the same bits.
     pub fn load(&self, settings: &ModelSettings, times: &LoadTimes) -> Result<Loaded> {
         let ModelSettings { backend, precision, threads, .. } = *settings;
+        let tokenizer = || times.of("tokenizer", || self.read_tokenizer(settings));
+        let panicked = |_| EmbedError::Model("reading its files panicked".into());
         let library = || times.of("library", || CheckedLibrary::new(&settings.library()?));
         let environment = |library: CheckedLibrary| times.of("library", || library.environment());
         let files = match self {
             Self::BuiltIn(files) => files,
             Self::Custom(_) if backend == BackendKind::Native => return Err(EmbedError::NeedsOnnx),
             Self::Custom(folder) => {
-                let environment = environment(library()?)?;
-                let load = || CustomGraph::load(folder.clone(), environment, threads);
-                return Ok((Box::new(times.of("model", load)?), None));
+                let load = || {
+                    let environment = environment(library()?)?;
+                    times.of("model", || CustomGraph::load(folder.clone(), environment, threads))
+                };
+                let (tokenizer, graph) = run_both(tokenizer, load);
+                let backend = Box::new(graph?);
+                let tokenizer = tokenizer.map_err(panicked)??;
+                return Ok(Loaded { tokenizer, backend, onnx_error: None });
             }
         };
         let uses_onnx = backend == BackendKind::Onnx && precision == Precision::Exact;
-        // Before the weights are hashed, as loading the library takes longer and waits for this.
+        // Before the rest, on all cores, as loading the library takes longest and waits for this.
         let library = uses_onnx.then(library).transpose();
         let load = || {
             let environment = library.and_then(|library| library.map(environment).transpose());
@@ -102,11 +114,15 @@ impl ModelFolder {
             };
             times.of("model", load).map(|model| (model, onnx_error))
         };
-        let (weights, loaded) = run_both(|| times.of("digest", || files.verify(WEIGHTS)), load);
-        let panicked = |_| Err(EmbedError::Model("hashing the weights panicked".into()));
-        let weights = weights.unwrap_or_else(panicked)?;
+        // The exact native model is only mapped, which leaves all cores to the hash.
+        let is_mapped = !uses_onnx && precision == Precision::Exact;
+        let hashing = if is_mapped { HashThreads::Many } else { HashThreads::One };
+        let verify = || times.of("digest", || files.verify(WEIGHTS, hashing));
+        let (read, loaded) = run_both(|| (tokenizer(), verify()), load);
+        let (tokenizer, weights) = read.map_err(panicked)?;
+        let weights = weights?;
         let (model, onnx_error) = loaded?;
-        Ok((model.verified(weights), onnx_error))
+        Ok(Loaded { tokenizer: tokenizer?, backend: model.verified(weights), onnx_error })
     }
 }
 

@@ -14,7 +14,7 @@ use super::external_data::{self, is_inside};
 use crate::{
     embed_error::{EmbedError, Result},
     model::{
-        files::{self, CONFIG, MAX_JSON_BYTES, TOKENIZER, hash_file, regular_file},
+        files::{self, CONFIG, HashThreads, MAX_JSON_BYTES, TOKENIZER, hash_file, regular_file},
         settings::{ModelOptions, ModelSettings, Precision},
     },
     pooling::Pooling,
@@ -157,7 +157,7 @@ impl CustomFolder {
     pub fn fingerprint(&self) -> Result<String> {
         let mut all = Hasher::new();
         for path in &self.files {
-            all.update(hash_file(path)?.1.as_bytes());
+            all.update(hash_file(path, HashThreads::Many)?.1.as_bytes());
         }
         let Self { modules, options, max_tokens, prefix, first_position, .. } = self;
         let Modules { pooling, normalizes, lowercase, .. } = modules;

@@ -129,8 +129,8 @@ impl BuiltInFiles {
         Ok((path, contents))
     }
 
-    pub(crate) fn verify(&self, name: &str) -> Result<Verified> {
-        self.entry(name)?.verify(&self.path(name))
+    pub(crate) fn verify(&self, name: &str, threads: HashThreads) -> Result<Verified> {
+        self.entry(name)?.verify(&self.path(name), threads)
     }
 
     /// Maps a file of the right length, whose contents are not checked.
@@ -164,14 +164,14 @@ pub fn verify_library(path: &Path) -> Result<()> {
     let entry: Entry = serde_json::from_slice(&json)
         .map_err(|error| EmbedError::file(&beside, format!("not a library entry: {error}")))?;
     if path.file_name().is_some_and(|name| name == entry.name.as_str()) {
-        entry.verify(path)?;
+        entry.verify(path, HashThreads::Many)?;
     }
     Ok(())
 }
 
 impl Entry {
-    fn verify(&self, path: &Path) -> Result<Verified> {
-        let (bytes, digest) = hash_file(path)?;
+    fn verify(&self, path: &Path, threads: HashThreads) -> Result<Verified> {
+        let (bytes, digest) = hash_file(path, threads)?;
         self.check(path, bytes, digest)
     }
 
@@ -218,13 +218,22 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     Ok(contents)
 }
 
-/// The longest input that one thread hashes alone.
+/// The threads that hash a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum HashThreads {
+    /// The calling one, which leaves the other cores to what is loaded at the same time.
+    One,
+    /// One for each part of [`PART_BYTES`].
+    Many,
+}
+
+/// The longest part that one of many threads hashes.
 const PART_BYTES: u64 = 8 << 20;
 
-/// Returns the length and the digest of a file. The parts of a long one are hashed at the same time.
-pub fn hash_file(path: &Path) -> Result<(u64, Hash)> {
+/// Returns the length and the digest of a file.
+pub fn hash_file(path: &Path, threads: HashThreads) -> Result<(u64, Hash)> {
     let length = regular_file(path)?.len();
-    if length > PART_BYTES {
+    if length > PART_BYTES && threads == HashThreads::Many {
         let (left, right) = hash_halves(path, 0, length)?;
         return Ok((length, merge_subtrees_root(&left, &right, Mode::Hash)));
     }

@@ -9,6 +9,7 @@ use crate::{
     ModelSettings, PackageFolder,
     backend::{CheckedLibrary, OnnxModel},
     kernels::{Kernel, testing::bits},
+    model::files::HashThreads,
 };
 
 /// The package of this machine.
@@ -43,7 +44,7 @@ fn run_gives_the_bits_of_onnx_runtime() {
     let environment =
         CheckedLibrary::new(&settings.library().unwrap()).unwrap().environment().unwrap();
     let onnx = OnnxModel::load(&FILES, environment, settings.threads).unwrap();
-    let onnx = onnx.verified(FILES.verify(WEIGHTS).unwrap());
+    let onnx = onnx.verified(FILES.verify(WEIGHTS, HashThreads::Many).unwrap());
     let never = CancelToken::default();
     let short = [1, 2, 3, 7, 8, 9, 17, 33, 48, 49].map(|count| (count, &[1, 2, 3][..]));
     let long = [97, 200, 512].map(|count| (count, &[3][..]));

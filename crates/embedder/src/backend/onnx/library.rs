@@ -103,15 +103,23 @@ fn make_environment() -> ort::Result<Environment> {
     Ok(environment)
 }
 
-/// Enlarges the heap of this thread by the 8 MB that the environment and a session take. On threads other than the first,
-/// glibc enlarges it page by page, with a system call for each.
+/// Enlarges the heap of this thread by the 8 MB that the environment and a session take, and requests large pages for
+/// it. On threads other than the first, glibc enlarges it page by page, each with a system call and a page fault.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn enlarge_heap() {
-    let mut pieces = [const { Vec::<u8>::new() }; 80];
+    /// A heap of a thread begins at a multiple of this.
+    const HEAP_ALIGNMENT: usize = 64 << 20;
+    const BYTES: usize = 8 << 20;
+    // Larger pieces would not be in the heap.
+    const PIECE: usize = 100_000;
+    let mut pieces = [const { Vec::<u8>::new() }; BYTES / PIECE + 1];
     for piece in &mut pieces {
-        // Larger pieces would not be in the heap. Without memory, making the environment fails later.
-        _ = piece.try_reserve_exact(100_000);
+        // Without memory, making the environment fails later.
+        _ = piece.try_reserve_exact(PIECE);
     }
+    let heap = pieces[0].as_ptr().map_addr(|address| address & !(HEAP_ALIGNMENT - 1));
+    // SAFETY: this changes the size of pages only, and fails if they are not memory.
+    unsafe { libc::madvise(heap.cast_mut().cast(), BYTES, libc::MADV_HUGEPAGE) };
     drop(std::hint::black_box(pieces));
 }
 

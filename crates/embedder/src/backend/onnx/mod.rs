@@ -25,7 +25,7 @@ use super::loaded::Backend;
 use crate::{
     embed_error::{EmbedError, Result},
     kernels::TextThreads,
-    model::files::{BuiltInFiles, Unverified, WEIGHTS},
+    model::files::{BuiltInFiles, HashThreads, Unverified, WEIGHTS},
     shape::Embedding,
 };
 
@@ -46,7 +46,7 @@ impl OnnxModel {
     ) -> Result<Unverified<Box<dyn Backend>>> {
         fault::point("session");
         // Before ONNX Runtime reads them.
-        files.verify(GRAPH)?;
+        files.verify(GRAPH, HashThreads::One)?;
         files.verify_length(WEIGHTS)?;
         let make = || {
             session_builder(environment, 1)?

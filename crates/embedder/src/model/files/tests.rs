@@ -74,7 +74,7 @@ fn verify_refuses_damaged_files() {
     let entry = Entry { name: WEIGHTS.into(), bytes: right.len() as u64, blake3 };
     let verify = |found: &[u8]| {
         fs::write(&path, found).unwrap();
-        entry.verify(&path).map(drop).map_err(|error| error.to_string())
+        entry.verify(&path, HashThreads::Many).map(drop).map_err(|error| error.to_string())
     };
     let damaged = format!("{} is damaged: expected ", path.display());
     assert_eq!(verify(&right), Ok(()));
@@ -88,7 +88,7 @@ fn verify_refuses_damaged_files() {
         assert!(error.starts_with(&format!("{damaged}BLAKE3 ")), "byte {at}: {error}");
     }
     fs::remove_file(&path).unwrap();
-    assert!(entry.verify(&path).is_err());
+    assert!(entry.verify(&path, HashThreads::Many).is_err());
 }
 
 #[test]
@@ -97,6 +97,9 @@ fn hash_file_equals_the_hash_of_the_contents() {
     for length in [0, 1, PART_BYTES, PART_BYTES + 1, 2 * PART_BYTES, 5 * PART_BYTES / 2 + 1025] {
         let contents: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
         fs::write(&file, &contents).unwrap();
-        assert_eq!(hash_file(file.path()).unwrap(), (length, blake3::hash(&contents)), "{length}");
+        for threads in [HashThreads::One, HashThreads::Many] {
+            let found = hash_file(file.path(), threads).unwrap();
+            assert_eq!(found, (length, blake3::hash(&contents)), "{length}");
+        }
     }
 }
