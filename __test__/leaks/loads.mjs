@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { modelCopy } from "../support/model-folder.mjs";
-import { random, says, trace } from "../support/traces.mjs";
+import { random, says, trace, words } from "../support/traces.mjs";
 import { ended, startWorker } from "../support/workers.mjs";
 
 const OFF = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" };
@@ -102,6 +102,14 @@ export const LOADS = {
 	"scores with the embedder, exact": withEmbedder("onnx", "exact", true),
 	"scores with the embedder, fast": withEmbedder("native", "fast", false),
 	"scores with the embedder, native": withEmbedder("native", "exact", false),
+	"scores of long texts, fast": {
+		count: 120,
+		warmUp: 60,
+		// What glibc does not use again adds up soonest in one arena, to which containers often limit it.
+		env: { KNOWLEDGEPULSE_SCORING_PRECISION: "fast", MALLOC_ARENA_MAX: "1" },
+		make: ({ evaluateValue }) =>
+			inTurn((i) => evaluateValue(says(words(300 + ((37 * i) % 210), i)))),
+	},
 	"scores of texts that were there before": {
 		count: 20_000,
 		env: { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" },

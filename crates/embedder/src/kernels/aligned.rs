@@ -1,33 +1,29 @@
 //! Numbers that are aligned for the widest registers.
 
-use std::{
-    marker::PhantomData,
-    ops::{Deref, DerefMut},
-};
+use std::ops::{Deref, DerefMut};
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
+
+/// The bytes of a cache line.
+const LINE: usize = 64;
 
 /// Numbers that are aligned to cache lines, so that no register of them crosses one.
+///
+/// The allocator is asked for a line more, not for the alignment: glibc before 2.38 does not use freed memory again for
+/// aligned requests of the same size, so the memory of a process would grow with every text.
 pub struct Aligned<T> {
-    lines: Vec<Line>,
+    numbers: Vec<T>,
+    /// Where the first whole line begins.
+    start: usize,
     len: usize,
-    element: PhantomData<T>,
 }
-
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
-
-// SAFETY: a `Line` is 64 bytes, which may be zero.
-unsafe impl Zeroable for Line {}
-// SAFETY: a `Line` is 64 bytes without padding, which may have any value.
-unsafe impl Pod for Line {}
 
 impl<T: Pod> Aligned<T> {
     /// Returns `len` zeros.
     pub fn zeros(len: usize) -> Self {
-        let lines = vec![Line([0; 64]); (len * size_of::<T>()).div_ceil(64)];
-        Self { lines, len, element: PhantomData }
+        let numbers = vec![T::zeroed(); len + LINE / size_of::<T>()];
+        let start = numbers.as_ptr().align_offset(LINE);
+        Self { numbers, start, len }
     }
 
     /// Returns a copy of some numbers.
@@ -38,16 +34,16 @@ impl<T: Pod> Aligned<T> {
     }
 }
 
-impl<T: Pod> Deref for Aligned<T> {
+impl<T> Deref for Aligned<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &bytemuck::cast_slice(&self.lines)[..self.len]
+        &self.numbers[self.start..][..self.len]
     }
 }
 
-impl<T: Pod> DerefMut for Aligned<T> {
+impl<T> DerefMut for Aligned<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.len]
+        &mut self.numbers[self.start..][..self.len]
     }
 }
