@@ -103,8 +103,8 @@ export const LOADS = {
 	"scores with the embedder, fast": withEmbedder("native", "fast", false),
 	"scores with the embedder, native": withEmbedder("native", "exact", false),
 	"scores of long texts, fast": {
-		count: 120,
-		warmUp: 60,
+		count: 60,
+		warmUp: 40,
 		// What glibc does not use again adds up soonest in one arena, to which containers often limit it.
 		env: { KNOWLEDGEPULSE_SCORING_PRECISION: "fast", MALLOC_ARENA_MAX: "1" },
 		make: ({ evaluateValue }) =>
