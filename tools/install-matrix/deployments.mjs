@@ -207,10 +207,12 @@ async function plant(folder) {
 	writeFileSync(join(folder, "model/manifest.json"), "{}");
 }
 
-/** Starts a command in a root of its own, which is read-only, as a user without rights. */
+/** Starts a command in a root of its own with /proc, which is read-only, as a user without rights. */
 const inRoot = (folder, command) => {
 	const user = process.getuid() === 0 ? ["--userspec=65534:65534"] : [];
-	const mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
+	const mount =
+		'mkdir "$0/proc" && mount --bind "$0" "$0" && mount --rbind /proc "$0/proc" && ' +
+		'mount -o remount,bind,ro "$0" && exec "$@"';
 	return ["sh", "-c", mount, folder, "chroot", ...user, folder, ...command];
 };
 

@@ -17,12 +17,16 @@ const scores = JSON.parse(read("examples/scores.json"));
 /** The scores of TypeScript over transformers.js, which rounds differently and has weights of more bits. */
 export const EXPECTED = { scores: scores.slice(0, COUNT), tolerance: 2e-5 };
 
+/** If ONNX Runtime could not be loaded, the scores are the same, and the reason says so. */
+const RESULT = `const { state, reason } = status().embedder;
+const result = { scores, state: reason ?? state };
+`;
+
 /** Scores the traces in turn. */
 const SCORE = `const traces = JSON.parse(readFileSync("traces.json", "utf8"));
 const scores = [];
 for (const trace of traces) scores.push(await evaluateValue(trace));
-const result = { scores, state: status().embedder.state };
-`;
+${RESULT}`;
 
 /** Scores a trace that was scored before. */
 const AGAIN = `const [first] = JSON.parse(readFileSync("traces.json", "utf8"));
@@ -35,8 +39,8 @@ const LOGS = `const rows = [];
 for await (const row of evaluateLogs("traces.json")) rows.push(row);
 const { total } = (await calibrate(rows)).rows;
 if (total !== rows.length) throw new Error(\`\${total} rows\`);
-const result = { scores: rows.map(({ score }) => score), state: status().embedder.state };
-${AGAIN}`;
+const scores = rows.map(({ score }) => score);
+${RESULT}${AGAIN}`;
 
 const PRINT = "console.log(JSON.stringify(result));\n";
 
