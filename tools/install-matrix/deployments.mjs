@@ -207,7 +207,7 @@ async function plant(folder) {
 	writeFileSync(join(folder, "model/manifest.json"), "{}");
 }
 
-/** Starts a command in a root of its own with /proc, which is read-only, as a user without rights. */
+/** Starts a command as a user without rights in a root of its own, which is read-only and has only /proc of the system. */
 const inRoot = (folder, command) => {
 	const user = process.getuid() === 0 ? ["--userspec=65534:65534"] : [];
 	const mount =
