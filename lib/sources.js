@@ -184,6 +184,8 @@ class Source {
 
 	/** Resolves to the next bytes; undefined at the end. The first call reads all messages before it returns. */
 	async read() {
+		// Closed while it was inspected: nobody would close the file that this opens.
+		if (this.#isClosed) return undefined;
 		this.#pieces ??= this.#open();
 		this.#isReading = true;
 		try {
