@@ -60,24 +60,26 @@ function packagesIn(folder) {
 	});
 }
 
-/** Whether this version of a package is published; fails if it is with other contents. */
-function isPublished({ name, integrity }) {
-	const view = ["view", `${name}@${version}`, "dist.integrity", "--json"];
-	const { code, stdout, output } = attempt("npm", view, SHELL);
-	if (code !== 0 && !output.includes("E404"))
-		fail(`npm view ${name}@${version} failed:\n${output}`);
-	if (code !== 0 || !stdout.trim()) return false;
-	const there = JSON.parse(stdout);
-	if (there !== integrity)
+/** Whether this version of a package is published in a registry; fails if it is with other contents. */
+async function isPublished({ name, integrity }, registry) {
+	const response = await fetch(registry + name.replace("/", "%2f"), {
+		cache: "no-store",
+		headers: { accept: "application/vnd.npm.install-v1+json" },
+	}).catch((error) => fail(`${name}: ${error.cause?.message ?? error.message}`));
+	if (!response.ok && response.status !== 404)
+		fail(`${name}: expected the registry to answer 200 or 404, found ${response.status}`);
+	const { versions } = response.ok ? await response.json() : {};
+	const there = versions?.[version]?.dist.integrity;
+	if (there !== undefined && there !== integrity)
 		fail(
 			`${name}@${version} is published with other contents (${there}, here ${integrity}): repeat only the failed jobs of that run, or raise the version`,
 		);
-	return true;
+	return there !== undefined;
 }
 
-async function untilPublished(item) {
+async function untilPublished(item, registry) {
 	const end = Date.now() + READABLE_MINUTES * 60_000;
-	while (!isPublished(item)) {
+	while (!(await isPublished(item, registry))) {
 		if (Date.now() > end) fail(`${item.name}@${version} is not readable yet: repeat this later`);
 		await sleep(2000);
 	}
@@ -110,9 +112,11 @@ function stagedId({ name, integrity }, staged) {
 
 async function release(folder, { approve, direct }) {
 	if (!direct) checkNpm();
+	const registry = output(["config", "get", "registry"]).replace(/\/*$/, "/");
 	const waiting = [];
 	for (const item of packagesIn(folder))
-		if (isPublished(item)) console.log(`publish: ${item.name}@${version} is published already`);
+		if (await isPublished(item, registry))
+			console.log(`publish: ${item.name}@${version} is published already`);
 		else waiting.push(item);
 	if (!approve && !direct) return waiting.forEach(stage);
 	const staged = approve ? JSON.parse(output(["stage", "list", "--json"])) : [];
@@ -125,7 +129,7 @@ async function release(folder, { approve, direct }) {
 	for (const [index, item] of waiting.entries()) {
 		npm(commands[index]);
 		// Packages that need this one must not be readable before it.
-		await untilPublished(item);
+		await untilPublished(item, registry);
 	}
 }
 
