@@ -101,5 +101,6 @@ pub fn read_import_options(env: &Env, options: &Object) -> Result<import::Option
             Some("skip") => import::UnreadCalls::Skip,
             Some(_) => import::UnreadCalls::RejectAny,
         },
+        max_text: None,
     })
 }

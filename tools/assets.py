@@ -72,7 +72,7 @@ def install(pins, options):
     if options.test:
         models.test_builder(source)
     if options.reference:
-        tests.compare_calibration()
+        tests.compare_calibration(options.reference)
 
 
 def main():
@@ -85,7 +85,10 @@ def main():
     parser.add_argument("--model-source", type=Path, help="folder with the published files")
     parser.add_argument("--test", action="store_true", help="run the tests of the model builder")
     parser.add_argument(
-        "--reference", action="store_true", help="compare the calibration with scikit-learn"
+        "--reference",
+        type=Path,
+        metavar="PROGRAM",
+        help="compare the calibration of the built example with scikit-learn",
     )
     options = parser.parse_args()
     done = {**vars(options), "model_source": None}

@@ -8,7 +8,7 @@
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { assets } from "./lib/build.mjs";
+import { artifacts, assets } from "./lib/build.mjs";
 import { fail, root } from "./lib/run.mjs";
 import { logged, say, step } from "./lib/steps.mjs";
 import {
@@ -72,12 +72,15 @@ const UNITTEST = /^Ran (\d+) tests? in/gm;
 
 async function rustTests() {
 	if (crates.length === 0) return;
+	const build = (name) => artifacts(name, ["test", "--no-run", ...crates]);
+	const built = await step("building of the Rust tests", () => build("building of the Rust tests"));
 	const run = (name) => logged(name, ["cargo", "test", ...crates]);
 	const tests = program("Rust tests", run, /^test result: ok\. (\d+) passed/gm);
-	// Its packages are installed meanwhile, and cargo builds its program with the tests.
-	const compare = (name) => assets(name, "--reference");
-	const comparison =
-		isChosen("calibrate") && program("calibration by scikit-learn", compare, UNITTEST);
+	const example = built.find(
+		({ target: { kind, name } }) => kind.includes("example") && name === "calibrate",
+	);
+	const compare = (name) => assets(name, "--reference", example.executable);
+	const comparison = example && program("calibration by scikit-learn", compare, UNITTEST);
 	await Promise.all([tests, comparison]);
 }
 

@@ -28,13 +28,13 @@ def install_models(out):
     shutil.copytree(built(), out, dirs_exist_ok=True)
 
 
-def compare_calibration():
-    """Compare the calibration with scikit-learn and SciPy, by crates/calibrate/tests/reference."""
+def compare_calibration(program):
+    """Compare what the example `calibrate` prints with scikit-learn and SciPy, by crates/calibrate/tests/reference."""
     reference = ROOT / "crates" / "calibrate" / "tests" / "reference"
     folder = packages(reference / "requirements.txt", "reference", "50 MB")
     run(
         [sys.executable, "-m", "unittest", "test_reference"],
         "the comparison with scikit-learn failed",
-        env=python_environment(folder),
+        env={**python_environment(folder), "KP_CALIBRATE": str(program.resolve())},
         cwd=reference,
     )

@@ -38,16 +38,18 @@ export function installWheels(name, requirements, system, options = []) {
 /** The profile of a checkout, which compiles quickly. `npm run bench` measures the optimised one. */
 export const CHECKOUT = "dev";
 
-/** Builds the addon by a `cargo` command, for the step `name`; returns the path of the library. */
-export async function cargo(name, args, env = process.env) {
-	const options = ["--package", "knowledgepulse-scoring-addon"];
-	const command = ["cargo", ...args, ...options, "--message-format=json-render-diagnostics"];
+/** Builds by a `cargo` command, for the step `name`; returns what cargo says of each artifact. */
+export async function artifacts(name, args, env = process.env) {
+	const command = ["cargo", ...args, "--message-format=json-render-diagnostics"];
 	const messages = await logged(name, command, { env });
-	const built = messages
-		.split("\n")
-		.filter((line) => line.includes('"compiler-artifact"'))
-		.map((line) => JSON.parse(line))
-		.find(({ target }) => target.kind.includes("cdylib"));
+	const lines = messages.split("\n").filter((line) => line.includes('"compiler-artifact"'));
+	return lines.map((line) => JSON.parse(line));
+}
+
+/** Builds the addon by a `cargo` command, for the step `name`; returns the path of the library. */
+export async function cargo(name, args, env) {
+	const all = await artifacts(name, [...args, "--package", "knowledgepulse-scoring-addon"], env);
+	const built = all.find(({ target }) => target.kind.includes("cdylib"));
 	const library = built?.filenames.find((file) => /\.(so|dylib|dll)$/.test(file));
 	if (!library) fail("cargo built no addon");
 	return library;

@@ -63,6 +63,8 @@ pub struct Sink<'a> {
     pub is_stream: bool,
     /// The line of the value that is being read, from 1; 0 when the input has ended.
     pub line: u64,
+    /// The most bytes of text that a run may hold.
+    pub max_text: usize,
     pub pending: &'a mut VecDeque<(usize, Pending)>,
     pub report: &'a mut InputReport,
 }

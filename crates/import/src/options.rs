@@ -23,6 +23,8 @@ pub struct Options {
     pub success: Option<bool>,
     /// How to handle runs with calls that cannot be read.
     pub unread_calls: UnreadCalls,
+    /// The most bytes of text that a run may hold, at most 256 MiB. Default: 256 MiB.
+    pub max_text: Option<usize>,
 }
 
 /// The confidence of runs.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, mem};
 use crate::{
     format::{FormatReader, Sink},
     ids::Ids,
-    json::{MAX_TEXT, Members, Value},
+    json::{Members, Value},
     limits::TOO_MUCH_TEXT,
     run::Run,
     time,
@@ -158,7 +158,7 @@ impl<T: Session> Interleaved<T> {
         self.clock += 1;
         open.used = self.clock;
         add(&mut open.session, &mut open.run, out);
-        if open.run.size() + open.session.size() > MAX_TEXT {
+        if open.run.size() + open.session.size() > out.max_text {
             out.too_large(open.run.line, TOO_MUCH_TEXT);
             self.runs.remove(&number);
         }

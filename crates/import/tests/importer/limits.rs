@@ -4,7 +4,7 @@
 
 use std::{fmt::Write, sync::mpsc, thread, time::Duration};
 
-use knowledgepulse_import::Code;
+use knowledgepulse_import::{Code, Options};
 use knowledgepulse_test_support::{
     importing::{self, Outcome, value_of},
     is_long_run, logs,
@@ -21,6 +21,15 @@ fn many(count: usize) -> usize {
 fn import_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
     importing::import(pieces, &importing::options())
 }
+
+/// Imports a log of runs that may hold this much text.
+fn import_at<'a>(max_text: usize, pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
+    let max_text = Some(max_text);
+    importing::import(pieces, &Options { max_text, ..importing::options() })
+}
+
+/// A limit of text that takes no time to reach, and the real one.
+const LIMITS: [usize; 2] = [1 << 20, 256 << 20];
 
 /// Imports a log with one trace; returns its steps.
 fn steps(log: &str) -> Vec<Value> {
@@ -51,13 +60,13 @@ fn conversation(messages: impl IntoIterator<Item = Value>) -> String {
 fn import_soon(what: &str, log: String) -> Outcome {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || drop(sender.send(import(&log))));
-    let outcome = receiver.recv_timeout(Duration::from_secs(120));
+    let outcome = receiver.recv_timeout(Duration::from_secs(60));
     outcome.unwrap_or_else(|_| panic!("{what}: reading does not end"))
 }
 
 #[test]
 fn values_of_a_line_take_time_in_proportion_to_their_number() {
-    let bytes = if is_long_run() { 10 << 20 } else { 4 << 20 };
+    let bytes = if is_long_run() { 10 << 20 } else { 2 << 20 };
     let many = |value: &str| value.repeat(bytes / value.len());
     for (value, rest) in [
         ("{}", ""),
@@ -265,19 +274,20 @@ fn session_with_too_much_text_is_an_error_and_the_next_one_stands() {
     let pi = |text: &str| {
         [session("a"), session("b"), message("user", text), message("assistant", "Yes.")]
     };
-    let text = "x".repeat(16 << 20);
+    let [small, real] = LIMITS;
+    let text = "x".repeat(small / 16);
     // Six times as long in JSON as in memory.
     let escaped = "\u{1}".repeat(4 << 20);
     let gemini = [gemini("a"), gemini("b"), said("user", &text), said("gemini", "Yes.")];
-    for (log, count, found) in [
-        (gemini, 17, "of text in one run"),
-        (pi(&text), 17, "of text in one run"),
-        (pi(&escaped), 11, "of JSON in one trace"),
+    for (log, limit, count, found) in [
+        (gemini, small, 17, "of text in one run"),
+        (pi(&text), small, 17, "of text in one run"),
+        (pi(&escaped), real, 11, "of JSON in one trace"),
     ] {
         let [first, second, large, answer] = log.map(|record| format!("{record}\n"));
         let begin = [&*first].into_iter().chain(std::iter::repeat_n(&*large, count));
         let pieces = begin.chain([&*answer, &second, &large, &answer]).map(str::as_bytes);
-        let outcome = import_pieces(pieces);
+        let outcome = import_at(limit, pieces);
         assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))]);
         assert!(outcome.errors().next().unwrap().message.contains(found));
         let keys = outcome.traces().map(|trace| trace.provenance.key.as_deref());
@@ -296,13 +306,14 @@ fn session_that_replaces_texts_by_longer_ones_is_an_error() {
     };
     let thought =
         |id: usize, text: &str| record(json!({ "type": "text", "text": format!("{id}{text}") }));
-    let long = "x".repeat(16 << 20);
+    let [limit, _] = LIMITS;
+    let long = "x".repeat(limit / 16);
     // A thought is held twice: as an event, and to compare others with it.
     for (of, count) in [(&call as &dyn Fn(usize, &str) -> Value, 17), (&thought, 9)] {
         let small = (10..10 + count).map(|id| of(id, ""));
         let large = (10..10 + count).map(|id| of(id, &long));
         let records: Vec<_> = small.chain(large).map(|record| format!("{record}\n")).collect();
-        let outcome = import_pieces(records.iter().map(String::as_bytes));
+        let outcome = import_at(limit, records.iter().map(String::as_bytes));
         assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))]);
     }
     // What was replaced is no longer held.
@@ -312,7 +323,7 @@ fn session_that_replaces_texts_by_longer_ones_is_an_error() {
     );
     let [user, call] = [user, call].map(|record| format!("{record}\n"));
     let pieces = std::iter::once(&user).chain(std::iter::repeat_n(&call, 17));
-    let outcome = import_pieces(pieces.map(String::as_bytes));
+    let outcome = import_at(limit, pieces.map(String::as_bytes));
     assert_eq!((codes(&outcome), outcome.traces().count()), (vec![], 1));
 }
 
@@ -334,14 +345,17 @@ fn spans_with_too_much_text_outside_of_messages_are_an_error() {
         run("id"),
         run("parent_run_id"),
     ];
-    let text = "x".repeat(16 << 20);
-    for record in records.map(|record| record.to_string()) {
+    let [small, large] = LIMITS;
+    let too_much = |record: &Value, limit: usize| {
+        let (record, text) = (record.to_string(), "x".repeat(limit / 16));
         let (before, after) = record.split_once('?').unwrap();
         let indices: Vec<_> = (0..17).map(|index| index.to_string()).collect();
         let pieces = indices.iter().flat_map(|index| [before, index, &text, after, "\n"]);
-        let outcome = import_pieces(pieces.map(str::as_bytes));
+        let outcome = import_at(limit, pieces.map(str::as_bytes));
         assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))], "{record}");
-    }
+    };
+    records.iter().for_each(|record| too_much(record, small));
+    too_much(&records[0], large);
 }
 
 #[test]
