@@ -23,7 +23,8 @@ import {
 } from "./lib/build.mjs";
 import { installPackage } from "./lib/cache.mjs";
 import { attempt, capture, fail, root, SHELL } from "./lib/run.mjs";
-import { logged, step } from "./lib/steps.mjs";
+import { logged, say, step } from "./lib/steps.mjs";
+import { kept } from "./lib/unchanged.mjs";
 import { PLATFORMS } from "./package/platforms.mjs";
 
 const OLDEST_NODE = 20;
@@ -78,7 +79,10 @@ function installDependencies() {
 
 /** The addon that the checkout loads. */
 export const prepareAddon = (profile = CHECKOUT) =>
-	step("addon", async () => installAddon(await cargo("addon", ["build", "--profile", profile])));
+	step("addon", async () => {
+		const build = () => cargo("addon", ["build", "--profile", profile]);
+		installAddon(await kept(`addon-${profile}-${platformName()}`, build));
+	});
 
 /** The files beside the addon. */
 export function prepareModel() {
@@ -107,6 +111,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 	const bench = process.argv.includes("--bench");
 	const all = bench || process.argv.includes("--all");
 	checkTools();
+	say("Installs and builds what is missing: about 2 minutes the first time, with 2 cores.");
 	writeFormats();
 	await Promise.all([
 		all ? installPackages() : installDependencies(),

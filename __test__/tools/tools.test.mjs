@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, delimiter, join } from "node:path";
 import { test } from "node:test";
 import { once } from "../../tools/lib/cache.mjs";
-import { root } from "../../tools/lib/run.mjs";
+import { capture, root } from "../../tools/lib/run.mjs";
+import { RUST_SIDE } from "../../tools/lib/unchanged.mjs";
 import { linkFlags } from "../../tools/package/build.mjs";
 import { checkCrates, checkImports, linkedCrates } from "../../tools/package/check.mjs";
 import { importsOf } from "../../tools/package/imports.mjs";
@@ -197,3 +198,27 @@ for (const [end, left] of [
 		const folder = once("one", (target) => write(target, "whole"));
 		assert.equal(readFileSync(join(folder, "tool"), "utf8"), "whole");
 	});
+
+test("unchanged.mjs has all files that the Rust side reads", () => {
+	const list = (...pathspecs) =>
+		capture("git", ["ls-files", "--", ...pathspecs])
+			.trim()
+			.split("\n");
+	const known = new Set(list(...RUST_SIDE));
+	const left = list(":/").filter((file) => !known.has(file));
+	assert.ok(left.length > 200 && known.size > 300, `${left.length} and ${known.size} files`);
+	// What is compiled, as cargo says it.
+	const folder = join(root, "target/debug/deps");
+	const infos = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".d")) : [];
+	for (const info of infos)
+		for (const file of readFileSync(join(folder, info), "utf8").split(/\s+/))
+			assert.ok(!left.includes(file.replace(/:$/, "")), `${info} has ${file}`);
+	// What is opened, by the folders that the sources name.
+	const first = (files) => new Set([...files].map((file) => file.split("/")[0]));
+	const folders = [...first(left)].filter((name) => !first(known).has(name)).join("|");
+	const named = new RegExp(`(?<!reason = )["'](?:\\.\\./)*(?:${folders})/(?!\\.model)`);
+	for (const file of known)
+		if (/^(src|crates|fuzz|model)\/.*\.(rs|py|toml)$/.test(file))
+			for (const line of readFileSync(join(root, file), "utf8").split("\n"))
+				assert.ok(!named.test(line), `${file}: ${line}`);
+});

@@ -103,8 +103,11 @@ function all() {
 	// The tests of the checkout have the newest.
 	test("PostgreSQL's store works with the oldest pg", async () => {
 		const env = { ...process.env, KP_PG_DRIVER: tool("pg-oldest") };
-		const files = "packages/stores/__test__/postgres/*.test.mjs";
-		const command = ["sh", "-c", `exec "$0" --test ${files}`, process.execPath];
+		// The others test the SQL, which is the same.
+		const files = ["conformance", "connections", "drivers"].map(
+			(name) => `packages/stores/__test__/postgres/${name}.test.mjs`,
+		);
+		const command = [process.execPath, "--test", ...files];
 		await must(command, { cwd: resolve(import.meta.dirname, "../.."), env, seconds: 600 });
 	});
 

@@ -8,7 +8,7 @@ import { fail, npm, run } from "./run.mjs";
 const NAME = "knowledgepulse-scoring";
 
 /** The shared folder; tools/assets/common.py has the same one. */
-function cacheFolder() {
+export function cacheFolder() {
 	const { KNOWLEDGEPULSE_CACHE, LOCALAPPDATA, XDG_CACHE_HOME } = process.env;
 	if (KNOWLEDGEPULSE_CACHE) return resolve(KNOWLEDGEPULSE_CACHE);
 	if (XDG_CACHE_HOME) return join(XDG_CACHE_HOME, NAME);

@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { cargo, host, installWheels } from "../lib/build.mjs";
 import { capture, root } from "../lib/run.mjs";
+import { kept } from "../lib/unchanged.mjs";
 import { PLATFORMS } from "./platforms.mjs";
 
 const ZIG = join(root, "tools/package/zig-requirements.txt");
@@ -46,7 +47,9 @@ export function buildAddon(name) {
 	const profile = ["--lib", "--profile", "dist", "--target", zig ?? triple];
 	const config = ["--config", `target.${triple}.rustflags=${flags}`];
 	const command = [zig ? "zigbuild" : "build", ...profile, ...config];
-	return cargo(`addon for ${name}`, command, zig ? zigEnvironment(name) : process.env);
+	const build = () => cargo(`addon for ${name}`, command, zig ? zigEnvironment(name) : process.env);
+	// Without the optimisations of what is published, it is only tried.
+	return process.env.CARGO_PROFILE_DIST_LTO ? kept(`tried-addon-${name}`, build) : build();
 }
 
 function pathFlags() {
