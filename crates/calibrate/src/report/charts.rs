@@ -168,9 +168,7 @@ fn timeline(found: &Calibration, rows: &[Row]) -> Option<Chart> {
         score(first.score_p50),
         score(last.score_p50)
     );
-    let mut ticks: Vec<_> = [1.0, (to / 2.0).round(), to].map(|at| (at, format!("{at:.0}"))).into();
-    ticks.dedup();
-    let x = Axis { label: "trace, in the order of scoring", from: 1.0, to, ticks };
+    let x = Axis::numbers("trace, in the order of scoring", 1.0, to);
     let mut plot = Plot::new("Score and novelty over time", &note, x, Axis::unit("score, novelty"));
     if cold > 1 {
         plot.shade(1.0, cold as f64);

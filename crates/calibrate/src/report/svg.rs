@@ -42,6 +42,14 @@ impl<'a> Axis<'a> {
         Self { label, from: 0.0, to, ticks: ticks.into() }
     }
 
+    /// Returns an axis of whole numbers with ticks at both ends and in the middle.
+    pub(super) fn numbers(label: &'a str, from: f64, to: f64) -> Self {
+        let mut ticks: Vec<_> =
+            [from, (to / 2.0).round(), to].map(|at| (at, format!("{at:.0}"))).into();
+        ticks.dedup();
+        Self { label, from, to, ticks }
+    }
+
     /// Returns the place of a value, in \[0, 1\] of the axis.
     fn place(&self, value: f64) -> f64 {
         ((value - self.from) / (self.to - self.from)).clamp(0.0, 1.0)
