@@ -56,17 +56,20 @@ function partsOf({ trace, provenance, report: { dimensions, novelty, weights } }
 	}));
 }
 
+/** What a row says of its trace. */
+const traceOf = ({ confidence, domain, id, objective, success }) => ({
+	id,
+	metadata: { task_domain: domain, success },
+	task: { objective: objective ?? "" },
+	steps: [],
+	outcome: { confidence },
+});
+
 /** A row as `accountOf` takes it, with the weights of `profiles`. The row has the names of the rules only. */
 function explained(row, profiles) {
 	const { scoreWith } = require("@knowledgepulse/scoring");
-	const { dimensions, domain, id, overrides, score, similarity, tokens, isCut } = row;
-	const trace = {
-		id,
-		metadata: { task_domain: domain, success: row.success },
-		task: { objective: row.objective ?? "" },
-		steps: [],
-		outcome: { confidence: row.confidence },
-	};
+	const { dimensions, id, overrides, score, similarity, tokens, isCut } = row;
+	const trace = traceOf(row);
 	const { profile, weights } = scoreWith(trace, { maxSimilarity: similarity }, { profiles });
 	const before = Object.keys(dimensions).reduce(
 		(sum, name) => sum + dimensions[name] * weights[name],
@@ -123,4 +126,4 @@ function accountOf({ trace, provenance, report, nearest = "", length }, { width 
 	return `${lines.join("\n")}\n\n`;
 }
 
-module.exports = { RULES, accountOf, explained, partsOf };
+module.exports = { RULES, accountOf, explained, partsOf, traceOf };

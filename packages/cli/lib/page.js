@@ -1,4 +1,4 @@
-/** The page of kp-score score --html: all runs, the best first. */
+/** Pages of runs; that of kp-score score --html has all runs, the best first. */
 const { randomUUID } = require("node:crypto");
 const { version } = require("../package.json");
 const { RULES, explained, partsOf } = require("./account.js");
@@ -18,6 +18,8 @@ const settingsOf = () => ({
 
 /** The orders of the page: a name, and the number of a row by which it is sorted, the greatest first. */
 const ORDERS = Object.entries({
+	selection: ({ kept }) => (kept === undefined ? null : -kept),
+	"runs it stands for": ({ standsFor }) => standsFor ?? null,
 	score: ({ score }) => score,
 	novelty: ({ dimensions }) => dimensions.novelty,
 	date: timeOf,
@@ -27,9 +29,13 @@ const ORDERS = Object.entries({
 	"refused calls": (row) => factOf("refused", row),
 });
 
-/** The reasons of the score of a row. `objectives` are those of all rows by id. */
-function reasonsOf(row, profiles, objectives) {
-	const account = explained(row, profiles);
+/** The orders in which rows can be put. */
+const ordersOf = (rows) => ORDERS.filter(([, keyOf]) => rows.some((row) => keyOf(row) !== null));
+
+const objectivesOf = (rows) => new Map(rows.map(({ id, objective }) => [id, objective]));
+
+/** The reasons of the score of a row, of which there is an account. `objectives` are those of all rows by id. */
+function reasonsOf(row, account, objectives) {
 	const reasons = partsOf(account).map(
 		({ title, value, product, most, cause }) =>
 			`${title}: ${[`${value.toFixed(3)} ${product}`, most, cause].filter(Boolean).join(", ")}`,
@@ -43,24 +49,36 @@ function reasonsOf(row, profiles, objectives) {
 	return [...reasons, `${id ?? "(no id)"} · ${source.name}:${source.line}`];
 }
 
-/** Resolves to the page of rows as HTML, with `figures` and `notes` in its header. */
-function pageOf(rows, { figures, notes, profiles }) {
+/** A row as pages have it. */
+const runOf = (row, orders, reasons) => ({
+	keys: orders.map(([, keyOf]) => keyOf(row)),
+	id: row.id,
+	score: row.score.toFixed(3),
+	title: row.objective,
+	facts: factsOf(row),
+	reasons,
+});
+
+/** Lone surrogates cannot be written. */
+const wellFormed = (_, value) => (typeof value === "string" ? value.toWellFormed() : value);
+
+/** Resolves to a page as HTML. */
+function htmlOf({ title, settings, orders, ...page }) {
 	const { native } = require("@knowledgepulse/scoring/internal/native");
-	const objectives = new Map(rows.map(({ id, objective }) => [id, objective]));
-	const orders = ORDERS.filter(([, keyOf]) => rows.some((row) => keyOf(row) !== null));
-	const runs = rows
-		.toSorted((a, b) => b.score - a.score)
-		.map((row) => ({
-			keys: orders.map(([, keyOf]) => keyOf(row)),
-			score: row.score.toFixed(3),
-			title: row.objective,
-			facts: factsOf(row),
-			reasons: reasonsOf(row, profiles, objectives),
-		}));
-	const context = { title: "Scores of runs", settings: Object.entries(settingsOf()) };
+	const context = { title, settings: Object.entries(settings) };
 	const names = orders.map(([name]) => name);
-	const page = { context, nonce: randomUUID(), figures, notes, orders: names, runs };
-	return native.runsPage(JSON.stringify(page));
+	const whole = { context, nonce: randomUUID(), orders: names, ...page };
+	return native.runsPage(JSON.stringify(whole, wellFormed));
 }
 
-module.exports = { pageOf, settingsOf };
+/** Resolves to the page of rows as HTML, with `figures` and `notes` in its header. */
+function pageOf(rows, { figures, notes, profiles }) {
+	const objectives = objectivesOf(rows);
+	const orders = ordersOf(rows);
+	const runs = rows
+		.toSorted((a, b) => b.score - a.score)
+		.map((row) => runOf(row, orders, reasonsOf(row, explained(row, profiles), objectives)));
+	return htmlOf({ title: "Scores of runs", settings: settingsOf(), figures, notes, orders, runs });
+}
+
+module.exports = { htmlOf, objectivesOf, ordersOf, pageOf, reasonsOf, runOf, settingsOf };

@@ -202,6 +202,18 @@ fn timeline(found: &Calibration, rows: &[Row]) -> Option<Chart> {
     Some(Chart::new("Over time", note, plot, &keys))
 }
 
+/// Draws the coverage after each of the kept runs; `None` for fewer than two.
+pub(super) fn coverage(after: &[f64]) -> Option<Chart> {
+    let [_, .., last] = *after else { return None };
+    let half = after.iter().take_while(|share| **share < last / 2.0).count() + 1;
+    let kept = after.len();
+    let note = format!("{kept} runs cover {}; half of that, the first {half}.", percent(last));
+    let x = Axis::numbers("kept runs", 0.0, kept as f64);
+    let mut plot = Plot::new("Coverage", &note, x, Axis::share("coverage", 1.0));
+    plot.line("line", once((0.0, 0.0)).chain((1..).map(f64::from).zip(after.iter().copied())));
+    Some(Chart::new("Coverage", note, plot, &[]))
+}
+
 pub(super) fn roc(labels: &Labels, level: f64) -> Chart {
     let note = format!("Area under the curve {}.", score(labels.auc.value));
     let x = Axis::unit("accepted of the negative (false-positive rate)");

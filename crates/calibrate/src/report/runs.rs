@@ -1,12 +1,13 @@
-//! The page of all runs: one HTML file, whose script searches and sorts them.
+//! The page of runs: one HTML file, whose script searches and sorts them, and saves which to keep.
 
 use askama::Template;
 use knowledgepulse_scoring::{Error, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Context,
-    text::{count, sentence, shown},
+    charts::coverage,
+    text::{count, printable, sentence, shown},
 };
 
 /// The number of runs that are shown at first. Browsers are slow with thousands.
@@ -28,6 +29,12 @@ pub struct Page {
     orders: Vec<String>,
     /// The runs in the first order.
     runs: Vec<Run>,
+    /// The coverage after each run, of runs that were selected. Default: none.
+    #[serde(default)]
+    coverage: Vec<f64>,
+    /// Runs that are only named. Default: none.
+    #[serde(default)]
+    others: Vec<List>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -35,10 +42,24 @@ pub struct Page {
 struct Run {
     /// A number for each order, the greatest first; without a value, the run comes last.
     keys: Vec<Option<f64>>,
+    /// What a label has; without it, the run cannot be labelled.
+    id: Option<String>,
     score: String,
     title: String,
     facts: String,
     reasons: Vec<String>,
+    /// What is shown on request. Default: nothing.
+    #[serde(default)]
+    lists: Vec<List>,
+}
+
+/// A list that is closed at first.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    name: String,
+    /// A short mark, the text in full, and a note of each item.
+    items: Vec<(String, String, String)>,
 }
 
 impl Page {
@@ -52,7 +73,6 @@ impl Page {
     }
 }
 
-/// Returns numbers as JSON.
-fn json(keys: &[Option<f64>]) -> String {
-    serde_json::json!(keys).to_string()
+fn json(value: impl Serialize) -> String {
+    serde_json::json!(value).to_string()
 }

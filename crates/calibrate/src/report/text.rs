@@ -50,12 +50,17 @@ pub(super) fn estimate(estimate: &Estimate) -> String {
     around.map_or(value.clone(), |around| format!("{value} ({})", interval(around)))
 }
 
-/// The first thousand characters of a trace's text, without control characters that HTML forbids.
+/// A trace's text without control characters that HTML forbids.
+pub(super) fn printable(text: &str) -> String {
+    let is_printable = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    text.chars().filter(is_printable).collect()
+}
+
+/// The first thousand characters of a trace's text.
 pub(super) fn shown(text: &str) -> String {
-    let is_shown = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
-    let mut letters = text.chars().filter(is_shown);
-    let mut shown: String = letters.by_ref().take(TEXT).collect();
-    if letters.next().is_some() {
+    let mut shown = printable(text);
+    if let Some((end, _)) = shown.char_indices().nth(TEXT) {
+        shown.truncate(end);
         shown.push('…');
     }
     shown
