@@ -62,10 +62,12 @@ function packagesIn(folder) {
 
 /** Whether this version of a package is published in a registry; fails if it is with other contents. */
 async function isPublished({ name, integrity }, registry) {
-	const response = await fetch(registry + name.replace("/", "%2f"), {
-		cache: "no-store",
-		headers: { accept: "application/vnd.npm.install-v1+json" },
-	}).catch((error) => fail(`${name}: ${error.cause?.message ?? error.message}`));
+	const headers = { accept: "application/vnd.npm.install-v1+json" };
+	const ask = () => fetch(registry + name.replace("/", "%2f"), { cache: "no-store", headers });
+	// While npm ran, the registry may have closed the connection, which the first attempt finds out.
+	const response = await ask()
+		.catch(ask)
+		.catch((error) => fail(`${name}: ${error.cause?.message ?? error.message}`));
 	if (!response.ok && response.status !== 404)
 		fail(`${name}: expected the registry to answer 200 or 404, found ${response.status}`);
 	const { versions } = response.ok ? await response.json() : {};
