@@ -55,8 +55,8 @@ function open() {
 	return {
 		root,
 		get logs() {
-			const { LOG_FORMATS, fromMessages, importTraces } = require("./logs.js");
-			return { ImportError, LOG_FORMATS, evaluateLogs, fromMessages, importTraces };
+			const { LOG_FORMATS, fromMessages, importTraces, toMessages } = require("./logs.js");
+			return { ImportError, LOG_FORMATS, evaluateLogs, fromMessages, importTraces, toMessages };
 		},
 		get calibration() {
 			return require("./calibrate.js");

@@ -1,8 +1,9 @@
 /** Imports and scores of agents' own logs, which types/logs.d.ts documents. */
 const { constants } = require("node:buffer");
+const { isMap } = require("node:util/types");
 const { ImportError, reasonOf } = require("./errors.js");
 const { attempt, fail, native } = require("./native.js");
-const { check, either, kind, kinds, oneOf, readOptions } = require("./options.js");
+const { check, either, isObject, kind, kinds, oneOf, readOptions } = require("./options.js");
 const { ignore, onAbort, until } = require("./signals.js");
 const { Source, sourcesOf } = require("./sources.js");
 const { Waiter } = require("./waiter.js");
@@ -30,7 +31,21 @@ const MESSAGES_OPTIONS = {
 
 const LOG_FORMATS = Object.freeze(native.logFormats());
 
-const IMPORT_OPTIONS = { ...MESSAGES_OPTIONS, format: oneOf(...LOG_FORMATS) };
+/** As rows of ids and labels. */
+const labels = kind(
+	"a Map or an object of booleans by trace id",
+	(value) => isMap(value) || (isObject(value) && !(Symbol.iterator in value)),
+	(given, path) => {
+		const rows = isMap(given) ? [...given] : Object.entries(given);
+		for (const [id, success] of rows) {
+			check(text.fits(id), path, "trace ids as keys", id);
+			check(flag.fits(success), `${path}.${id}`, flag.expected, success);
+		}
+		return rows;
+	},
+);
+
+const IMPORT_OPTIONS = { ...MESSAGES_OPTIONS, format: oneOf(...LOG_FORMATS), labels };
 
 const ROWS_OPTIONS = {
 	...IMPORT_OPTIONS,
@@ -181,6 +196,11 @@ exports.LOG_FORMATS = LOG_FORMATS;
 
 exports.importTraces = function importTraces(sources, options = {}) {
 	const given = readOptions(options, IMPORT_OPTIONS);
+	return new Reading(sourcesOf(sources), given).items();
+};
+
+exports.toMessages = function toMessages(sources, options = {}) {
+	const given = Object.assign(readOptions(options, IMPORT_OPTIONS), { messages: true });
 	return new Reading(sourcesOf(sources), given).items();
 };
 

@@ -96,6 +96,8 @@ pub fn read_import_options(env: &Env, options: &Object) -> Result<import::Option
         privacy_level: options.get("privacyLevel")?,
         objective: options.get("objective")?,
         success: options.get("success")?,
+        labels: Arc::new(options.get::<Vec<_>>("labels")?.into_iter().flatten().collect()),
+        messages: options.get("messages")?.unwrap_or_default(),
         unread_calls: match options.get::<String>("unreadCalls")?.as_deref() {
             None => import::UnreadCalls::RejectAll,
             Some("skip") => import::UnreadCalls::Skip,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fromMessages, importTraces } from "@knowledgepulse/scoring/logs";
+import { evaluateLogs, fromMessages, importTraces } from "@knowledgepulse/scoring/logs";
 import { all, assumed, conversation, lines } from "../support/imports.mjs";
 
 const messages = conversation("one");
@@ -111,6 +111,59 @@ test("importTraces prefers a given confidence to that of the log", async () => {
 		}
 });
 
+const { trace: written } = await only(assumed);
+
+test("labels take precedence over what a log says and over what is assumed", async () => {
+	const labels = new Map([[written.id, false]]);
+	const others = { "kp:trace:none": true };
+	const row = { instance_id: "1", messages, resolved: false };
+	const { trace: resolved } = await only({}, { name: "n", data: row });
+	const labelled = { labels: { [resolved.id]: true } };
+	for (const [options, source, ...expected] of [
+		[{ labels }, messages, false, 0.2, "option"],
+		[{ labels, assumeSuccess: "skip" }, messages, false, 0.2, "option"],
+		[{ labels, success: true }, messages, true, 0.8, "option"],
+		[{ labels: others, ...assumed }, messages, true, 0.8, "assumed"],
+		[labelled, { name: "n", data: row }, true, 0.8, "option"],
+	]) {
+		const { trace, provenance } = await only(options, source);
+		const { metadata, outcome } = trace;
+		const found = [metadata.success, outcome.confidence, provenance.successFrom];
+		assert.deepEqual(found, expected);
+		const [scored] = await all(evaluateLogs(source, options));
+		assert.deepEqual([scored.success, scored.confidence, scored.successFrom], expected);
+	}
+	await assert.rejects(only({ labels: others }), { code: "SUCCESS_UNKNOWN" });
+	for (const [labels, path] of [
+		[{ a: 1 }, "labels.a"],
+		[new Map([[5, true]]), "labels"],
+	])
+		assert.throws(() => importTraces(messages, { labels }), { code: "INVALID_OPTION", path });
+});
+
+test("a trace whose success was assumed stays one, until an option decides", async () => {
+	const { metadata, ...members } = written;
+	const data = { ...members, metadata: { success_from: "assumed", ...metadata } };
+	const [kept, failed] = [true, false].map((success) => ({ ...data.metadata, success }));
+	const { success_from, ...judged } = failed;
+	const labels = { [written.id]: false };
+	for (const [options, metadata, successFrom] of [
+		[{}, kept, "assumed"],
+		[{ assumeSuccess: true }, kept, "assumed"],
+		[{ assumeSuccess: false }, failed, "assumed"],
+		[{ assumeSuccess: false, labels }, judged, "option"],
+	]) {
+		const { trace, provenance } = await only(options, { name: "n", data });
+		assert.equal(JSON.stringify(trace), JSON.stringify({ ...data, metadata }));
+		assert.equal(provenance.successFrom, successFrom);
+	}
+	const skipped = importTraces({ name: "n", data }, { assumeSuccess: "skip" });
+	assert.deepEqual(await all(skipped), []);
+	assert.deepEqual(skipped.report.inputs[0].skipped, { success_unknown: 1 });
+	const own = await only({ assumeSuccess: false }, { name: "n", data: written });
+	assert.deepEqual([own.trace, own.provenance.successFrom], [written, "own"]);
+});
+
 /** Values that options refuse. */
 const wrong = {
 	format: ["claude", "Messages", "", 5, null, true],
@@ -120,6 +173,7 @@ const wrong = {
 	createdAt: ["yesterday", "", 5, null, {}],
 	visibility: ["public", 5, null],
 	privacyLevel: ["none", 5, null],
+	labels: [5, null, "id", [], new Set()],
 	objective: [5, null, {}, " "],
 	success: ["yes", 1, null],
 	errors: ["ignore", true, null],

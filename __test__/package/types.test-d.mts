@@ -25,6 +25,7 @@ import {
 	warmup,
 } from "@knowledgepulse/scoring";
 import {
+	type ChatMessage,
 	evaluateLogs,
 	fromMessages,
 	ImportError,
@@ -35,8 +36,10 @@ import {
 	type ImportSource,
 	importTraces,
 	type LogEvaluation,
+	type MessagesItem,
 	type ScoreRow,
 	type TraceImport,
+	toMessages,
 } from "@knowledgepulse/scoring/logs";
 
 // @ts-expect-error there is no default export
@@ -249,6 +252,13 @@ async () => {
 		else evaluateValue(item.trace);
 	}
 };
+expectType<TraceImport<MessagesItem>>()(toMessages(oneOfEach, { labels: new Map([["a", true]]) }));
+async () => {
+	for await (const { error, messages } of toMessages("session.jsonl", { errors: "collect" }))
+		if (!error) messages satisfies ChatMessage[];
+};
+// @ts-expect-error labels are booleans
+importTraces("session.jsonl", { labels: { a: 1 } });
 new ImportError("", { source: "", line: 1 }) satisfies ScoringError;
 // @ts-expect-error no such format
 importTraces("session.jsonl", { format: "vscode" });

@@ -28,6 +28,7 @@ fn check(named: &[u8]) -> Corpus {
     let (_, peak) = memory::peak(|| importing::import([log], &options));
     let is_in_bounds = importing::is_archive(log) || peak <= RATIO * log.len() + FIXED;
     assert!(is_in_bounds, "{peak} bytes for {}", log.len());
+    importing::import([log], &Options { messages: true, ..options });
     Corpus::Keep
 }
 

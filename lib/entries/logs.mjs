@@ -1,3 +1,4 @@
 import api from "../api.js";
 
-export const { ImportError, LOG_FORMATS, evaluateLogs, fromMessages, importTraces } = api().logs;
+export const { ImportError, LOG_FORMATS, evaluateLogs, fromMessages, importTraces, toMessages } =
+	api().logs;

@@ -76,7 +76,8 @@ export interface FromMessagesOptions extends CallOptions {
 	objective?: string | undefined;
 	/**
 	 * The success of runs whose log does not record it, or `"skip"` to leave such runs out. Default: none;
-	 * such a run is the error `"SUCCESS_UNKNOWN"`.
+	 * such a run is the error `"SUCCESS_UNKNOWN"`. A trace whose `metadata.success_from` is `"assumed"` is such a
+	 * run, and by default as it is.
 	 */
 	assumeSuccess?: boolean | "skip" | undefined;
 	/**
@@ -110,6 +111,11 @@ export interface FromMessagesOptions extends CallOptions {
 export interface ImportOptions extends FromMessagesOptions {
 	/** The only format to read; values of others are skipped. Default: all. */
 	format?: LogFormat | undefined;
+	/**
+	 * Whether runs succeeded, by the ids of their traces; takes precedence over the log and `assumeSuccess`, also for
+	 * traces of a log of `"reasoning-trace"`. Ids that no trace has are ignored. Default: none.
+	 */
+	labels?: ReadonlyMap<string, boolean> | Readonly<Record<string, boolean>> | undefined;
 	/** `"reject"` (default): the first error ends the import. `"collect"`: errors are items, in order. */
 	errors?: "reject" | "collect" | undefined;
 	/** Ends the import: the next item rejects with the signal's reason, and files and streams are closed. */
@@ -133,7 +139,10 @@ export interface Provenance {
 	 * - `"own"`: the log contains traces, which are not changed.
 	 */
 	objectiveFrom: "human" | "field" | "name" | "command" | "copied" | "option" | "own";
-	/** A label in the log, how the run ended, `assumeSuccess`, or the option `success`. */
+	/**
+	 * A label in the log, how the run ended, `assumeSuccess`, or the options `success` and `labels`. `"assumed"` also
+	 * for traces whose `metadata.success_from` says so.
+	 */
 	successFrom: "label" | "status" | "assumed" | "option" | "own";
 	/** A confidence in the log, the option `confidence`, the probabilities of tokens, or 0.8 and 0.2. */
 	confidenceFrom: "explicit" | "option" | "logprobs" | "default" | "own";
@@ -242,6 +251,7 @@ export interface ImportedItem {
 /** With `errors: "collect"`, what could not be imported. */
 export interface ImportFailure {
 	error: ImportError;
+	messages?: undefined;
 	trace?: undefined;
 	provenance?: undefined;
 }
@@ -304,6 +314,66 @@ export function importTraces(
 	sources: ImportSource | readonly ImportSource[],
 	options: ImportOptions,
 ): TraceImport;
+
+/** A call of a tool: `arguments` is the JSON of an object, `id` differs from all others of the run. */
+export interface ChatToolCall {
+	id: string;
+	type: "function";
+	function: { name: string; arguments: string };
+}
+
+/** The definition of a tool: `parameters` is a JSON schema. */
+export interface ChatTool {
+	type: "function";
+	function: { name: string; description?: string; parameters?: Record<string, unknown> };
+}
+
+/**
+ * A message in OpenAI's chat format. The calls of an answer stand in one message, and those after it answer each.
+ * `reasoning_content` and `status` are beside the format; `content` is `""` in an answer without text.
+ *
+ * `status: "error"` is that of a tool that failed or was refused, `"success"` of one that did not though its text reads
+ * so. Where the log has no result, the content says so, and the status `"unanswered"`, which {@link fromMessages} skips.
+ */
+export type ChatMessage =
+	| { role: "system" | "user"; content: string }
+	| { role: "assistant"; content: string; reasoning_content?: string; tool_calls?: ChatToolCall[] }
+	| {
+			role: "tool";
+			content: string;
+			tool_call_id: string;
+			status?: "error" | "success" | "unanswered";
+	  };
+
+/** The messages of a run, and its trace. */
+export interface MessagesItem extends ImportedItem {
+	messages: ChatMessage[];
+	/** Absent if the log has no definitions of tools. */
+	tools?: ChatTool[];
+	/** The number of calls without a result. */
+	unanswered: number;
+}
+
+/**
+ * Imports logs like {@link importTraces}, and returns each trace with the messages of its run, to train a model on.
+ * {@link fromMessages} makes of them the steps of the trace again, as far as OpenAI's format can express their order.
+ * @param sources A source, or an array of several, which are read in order; see {@link ImportSource}.
+ * @throws As {@link importTraces}. Messages of more than 256 MiB are the error `"TOO_LARGE"`.
+ * @example
+ * ```ts
+ * import { toMessages } from "@knowledgepulse/scoring/logs";
+ * for await (const { messages, tools, trace } of toMessages("session.jsonl", { assumeSuccess: "skip" }))
+ *   if (trace.metadata.success) console.log(JSON.stringify({ messages, tools }));
+ * ```
+ */
+export function toMessages(
+	sources: ImportSource | readonly ImportSource[],
+	options?: ImportOptions & { errors?: "reject" | undefined },
+): TraceImport<MessagesItem>;
+export function toMessages(
+	sources: ImportSource | readonly ImportSource[],
+	options: ImportOptions,
+): TraceImport<MessagesItem | ImportFailure>;
 
 /** Options of {@link evaluateLogs}. */
 export interface EvaluateLogsOptions extends ImportOptions {

@@ -249,7 +249,7 @@ impl Submitter {
     ///
     /// The error in place of the row, as JSON.
     fn submit(&self, imported: Imported, lines: &Arc<Lines>) -> std::result::Result<(), String> {
-        let Imported { trace: document, provenance } = imported;
+        let Imported { trace: document, provenance, .. } = imported;
         let value = document.root();
         let mut text = self.embedder.text_buffer();
         let trace = read_trace(value, |part| text.write_str(part))

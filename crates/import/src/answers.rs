@@ -63,7 +63,7 @@ pub fn answered_calls(events: &[Event]) -> Vec<Option<usize>> {
                 waiting.taken.extend(call);
                 answered.push(call);
             }
-            Event::Human(_) | Event::Thought { .. } => {}
+            Event::System(_) | Event::Human(_) | Event::Thought { .. } => {}
         }
     }
     answered

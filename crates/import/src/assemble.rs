@@ -1,11 +1,12 @@
 //! Assembles the trace of a run.
 
-use std::mem;
+use std::{collections::BTreeSet, mem};
 
 use sha2::{Digest, Sha256};
 
 use crate::{
     answers::answered_calls,
+    chat::chat,
     error::{Code, Failure},
     events::Event,
     format::Format,
@@ -42,7 +43,7 @@ pub fn trace_of(
     let all = events.len();
     events.retain(|event| match event {
         Event::Human(text) | Event::Thought { text, .. } => !json::is_blank(text),
-        Event::Call(_) | Event::Result(_) => true,
+        Event::System(_) | Event::Call(_) | Event::Result(_) => true,
     });
     run.skipped.add_many("empty_text", (all - events.len()) as u64);
     let calls = events.iter().filter_map(Event::call);
@@ -56,17 +57,30 @@ pub fn trace_of(
         UnreadCalls::RejectAny => true,
     };
     let by_type = run.skipped.part_types().filter(|kind| has_call_type(kind));
-    let unread = by_type.chain(run.possible_calls.part_types()).take(SHOWN_TYPES);
-    let unread: Vec<_> = unread.collect();
+    let unread: BTreeSet<_> = by_type.chain(run.possible_calls.part_types()).collect();
     if rejects && !unread.is_empty() {
-        let types = unread.join(", ");
+        let types = unread.into_iter().take(SHOWN_TYPES).collect::<Vec<_>>().join(", ");
         let found = format!("expected calls of a known shape, found parts of the types {types}");
         return Err((Code::UnknownRecords, found));
     }
     let facts = mem::take(&mut run.facts);
     let answered = answered_calls(&events);
     let facts = facts.complete(&events, &answered, &run.seen, &run.skipped);
-    let objective = take_objective(run, &mut events, options);
+    let objective = objective_of(run, &events, options);
+    // The event with the same text.
+    let is_objective = |(objective, _): &(String, Origin)| {
+        let objective = json::trimmed(objective);
+        events
+            .iter()
+            .position(|event| event.human().is_some_and(|text| json::trimmed(text) == objective))
+    };
+    let said = objective.as_ref().and_then(is_objective);
+    let wanted = objective.as_ref().filter(|_| options.messages);
+    let chat = wanted.map(|(text, _)| chat(&events, &answered, (text, said), &run.given));
+    let chat = chat.transpose()?;
+    if let Some(said) = said {
+        events.remove(said);
+    }
     let summary = summary(&events);
     let steps = Steps::of(events, answered);
     let mut none = |reason| {
@@ -78,7 +92,10 @@ pub fn trace_of(
     }
     let Some((objective, objective_from)) = objective else { return none("no_objective") };
 
-    let (success, success_from) = match (options.success, run.label, run.has_failed) {
+    let key = run.key.clone().unwrap_or_else(|| steps.key(&objective));
+    let id = trace_id(format.name, &key);
+    let given = options.success.or_else(|| options.labels.get(&id).copied());
+    let (success, success_from) = match (given, run.label, run.has_failed) {
         (Some(success), ..) => (success, Origin::Option),
         (_, Some(label), _) => (label, Origin::Label),
         (.., true) => (false, Origin::Status),
@@ -108,7 +125,6 @@ pub fn trace_of(
         (None, domain) => (domain, Origin::Format),
     };
 
-    let key = run.key.clone().unwrap_or_else(|| steps.key(&objective));
     let visibility = options.visibility.as_deref().unwrap_or("private");
     let privacy_level = options.privacy_level.as_deref().unwrap_or("private");
     let metadata = Object::<&dyn Build>(&[
@@ -123,7 +139,7 @@ pub fn trace_of(
     let trace = Document::build(Object::<&dyn Build>(&[
         ("@context", &"https://openknowledgepulse.org/schema/v1"),
         ("@type", &"ReasoningTrace"),
-        ("id", &trace_id(format.name, &key)),
+        ("id", &id),
         ("metadata", &metadata),
         ("task", &Object(&[("objective", &objective)])),
         ("steps", &steps),
@@ -153,25 +169,14 @@ pub fn trace_of(
         skipped: mem::take(&mut run.skipped),
         facts: Some(facts),
     };
-    Ok(Some(Imported { trace, provenance }))
+    Ok(Some(Imported { trace, chat, provenance }))
 }
 
-/// Returns the objective of a run, and removes the event with the same text.
-fn take_objective(
-    run: &mut Run,
-    events: &mut Vec<Event>,
-    options: &Options,
-) -> Option<(String, Origin)> {
+fn objective_of(run: &mut Run, events: &[Event], options: &Options) -> Option<(String, Origin)> {
     let given = options.objective.clone().map(|text| (text, Origin::Option));
     let field = run.objective.take().map(|text| (text, Origin::Field));
     let human = || Some((events.iter().find_map(Event::human)?.clone(), Origin::Human));
-    let (objective, from) = given.or(field).or_else(human).or_else(|| run.fallback.take())?;
-    let is_objective = |text: &String| json::trimmed(text) == json::trimmed(&objective);
-    let said = events.iter().position(|event| event.human().is_some_and(is_objective));
-    if let Some(said) = said {
-        events.remove(said);
-    }
-    Some((objective, from))
+    given.or(field).or_else(human).or_else(|| run.fallback.take())
 }
 
 /// Returns the last answer of the assistant, or else the content of the last step that has one.
@@ -180,7 +185,7 @@ fn summary(events: &[Event]) -> String {
         Event::Thought { text, said } => Some((*said, text)),
         Event::Human(text) => Some((false, text)),
         Event::Result(result) => Some((false, &result.text)),
-        Event::Call(_) => None,
+        Event::System(_) | Event::Call(_) => None,
     });
     // The last one of several.
     let best = texts.max_by_key(|(said, _)| *said);

@@ -18,13 +18,15 @@ pub struct Call {
     pub turn: Turn,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub struct ToolResult {
     pub text: String,
     pub failed: bool,
     /// The id of the call that it answers. Without one it answers the first call without an answer.
     pub id: Option<String>,
     pub name: Option<String>,
+    /// Whether it is part of the answer that called, as that of a tool of the provider.
+    pub is_within: bool,
 }
 
 impl Call {

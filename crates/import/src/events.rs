@@ -6,6 +6,8 @@ use crate::call::{Call, ToolResult};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
+    /// Text of the program to the model. Read only for messages.
+    System(String),
     Human(String),
     /// Text of the assistant: an answer (`said`) or reasoning.
     Thought {
@@ -47,7 +49,7 @@ impl Event {
     fn size(&self) -> usize {
         let size = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let text = match self {
-            Self::Human(text) | Self::Thought { text, .. } => text.len(),
+            Self::System(text) | Self::Human(text) | Self::Thought { text, .. } => text.len(),
             Self::Call(call) => call.name.len() + call.input.size() + size(&call.id),
             Self::Result(result) => result.text.len() + size(&result.id) + size(&result.name),
         };
@@ -89,10 +91,13 @@ impl Events {
 
     /// Returns whether the first events are like those of another run, and more follow.
     pub fn continues(&self, begun: &Self) -> bool {
-        let first = self.list.get(..begun.len()).filter(|first| first.len() < self.len());
-        first.is_some_and(|first| {
-            first.iter().zip(&begun.list).all(|(own, other)| own.is_like(other))
-        })
+        let mut own = self.steps();
+        begun.steps().all(|other| own.next().is_some_and(|own| own.is_like(other)))
+            && own.next().is_some()
+    }
+
+    fn steps(&self) -> impl Iterator<Item = &Event> {
+        self.list.iter().filter(|event| !matches!(event, Event::System(_)))
     }
 }
 

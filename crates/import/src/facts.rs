@@ -236,7 +236,7 @@ impl RunFacts {
         for event in events {
             match event {
                 Event::Human(_) => facts.user_messages += 1,
-                Event::Thought { .. } => {}
+                Event::System(_) | Event::Thought { .. } => {}
                 Event::Call(call) => {
                     let alike = failures.get_mut(&*call.name);
                     let failed = alike.and_then(|inputs| inputs.get_mut(&call.input.hash()));

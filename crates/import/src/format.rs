@@ -6,6 +6,7 @@ use crate::{
     error::{Code, Error},
     imported::Imported,
     json::Value,
+    options::Options,
     report::InputReport,
     run::Run,
 };
@@ -61,15 +62,21 @@ pub struct Sink<'a> {
     /// The index of the input.
     pub index: usize,
     pub is_stream: bool,
+    pub options: &'a Options,
     /// The line of the value that is being read, from 1; 0 when the input has ended.
     pub line: u64,
-    /// The most bytes of text that a run may hold.
-    pub max_text: usize,
     pub pending: &'a mut VecDeque<(usize, Pending)>,
     pub report: &'a mut InputReport,
 }
 
 impl Sink<'_> {
+    /// Returns a run that begins at the value that is being read.
+    pub fn begin(&self) -> Run {
+        let mut run = Run { line: self.line, ..Run::default() };
+        run.given.is_kept = self.options.messages;
+        run
+    }
+
     pub fn run(&mut self, run: Run) {
         self.pending.push_back((self.index, Pending::Run(self.format, Box::new(run))));
     }

@@ -14,21 +14,26 @@ use crate::{
 pub struct Imported {
     /// The trace. [`read_trace`](crate::read_trace) reads what scoring needs.
     pub trace: Document<'static>,
+    /// The messages of its run and what comes with them as a JSON object, if they are wanted.
+    pub chat: Option<String>,
     /// The origin of its values.
     pub provenance: Provenance,
 }
 
 impl Imported {
-    /// Returns the trace and its provenance as JSON.
+    /// Returns the trace, its messages and its provenance as JSON.
     ///
     /// # Errors
     ///
     /// There is no memory for it.
     pub fn to_json(&self) -> Result<String, Error> {
-        let Self { trace, provenance } = self;
+        let Self { trace, chat, provenance } = self;
         let json = written(|out| {
             out.write_all(br#"{"trace":"#)?;
             serde_json::to_writer(&mut *out, &trace.root())?;
+            if let Some(members) = chat.as_deref().and_then(|chat| chat.get(1..chat.len() - 1)) {
+                write!(out, ",{members}")?;
+            }
             out.write_all(br#","provenance":"#)?;
             serde_json::to_writer(&mut *out, provenance)?;
             out.write_all(b"}")

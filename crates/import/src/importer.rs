@@ -12,7 +12,7 @@ use crate::{
     format::{Format, FormatReader, Pending, Sink},
     formats::{detect, format_names},
     imported::Imported,
-    json::{MAX_TEXT, Members, Value},
+    json::{Members, Value},
     options::Options,
     provenance::Source,
     reader::{Each, Reader},
@@ -313,10 +313,9 @@ impl Importer {
     }
 
     fn sink(&mut self, format: &'static Format, line: u64) -> Sink<'_> {
-        let Self { is_stream, options, pending, reports, .. } = self;
+        let Self { options, is_stream, pending, reports, .. } = self;
         let index = reports.len() - 1;
         let report = &mut reports[index];
-        let max_text = options.max_text.unwrap_or(MAX_TEXT);
-        Sink { format, index, is_stream: *is_stream, line, max_text, pending, report }
+        Sink { format, index, is_stream: *is_stream, options, line, pending, report }
     }
 }

@@ -15,6 +15,7 @@ mod answers;
 mod archive;
 mod assemble;
 mod call;
+mod chat;
 mod converse;
 mod error;
 mod events;

@@ -1,5 +1,7 @@
 //! The options of an importer.
 
+use std::{collections::HashMap, sync::Arc};
+
 /// The options of an importer. The default assumes nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -21,10 +23,14 @@ pub struct Options {
     pub objective: Option<String>,
     /// Whether the run succeeded. Default: as in the log.
     pub success: Option<bool>,
+    /// Whether runs succeeded, by the ids of their traces. Default: as in the log.
+    pub labels: Arc<HashMap<String, bool>>,
     /// How to handle runs with calls that cannot be read.
     pub unread_calls: UnreadCalls,
     /// The most bytes of text that a run may hold, at most 256 MiB. Default: 256 MiB.
     pub max_text: Option<usize>,
+    /// Whether each trace comes with the messages of its run.
+    pub messages: bool,
 }
 
 /// The confidence of runs.

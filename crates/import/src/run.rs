@@ -31,10 +31,6 @@ pub struct Run {
 }
 
 impl Run {
-    pub fn at(line: u64) -> Self {
-        Self { line, ..Self::default() }
-    }
-
     /// Returns the approximate size in bytes of what it holds.
     pub fn size(&self) -> usize {
         let fallback = self.fallback.as_ref().map(|(text, _)| text);

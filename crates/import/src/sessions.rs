@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, mem};
 use crate::{
     format::{FormatReader, Sink},
     ids::Ids,
-    json::{Members, Value},
+    json::{MAX_TEXT, Members, Value},
     limits::TOO_MUCH_TEXT,
     run::Run,
     time,
@@ -142,7 +142,7 @@ impl<T: Session> Interleaved<T> {
             open.session.end(open.run, out);
         }
         self.begun += 1;
-        let run = Run { key: key.map(Into::into), ..Run::at(out.line) };
+        let run = Run { key: key.map(Into::into), ..out.begin() };
         self.runs.insert(self.begun, OpenRun { run, session: T::default(), used: 0 });
         self.begun
     }
@@ -158,7 +158,8 @@ impl<T: Session> Interleaved<T> {
         self.clock += 1;
         open.used = self.clock;
         add(&mut open.session, &mut open.run, out);
-        if open.run.size() + open.session.size() > out.max_text {
+        let max_text = out.options.max_text.unwrap_or(MAX_TEXT);
+        if open.run.size() + open.session.size() > max_text {
             out.too_large(open.run.line, TOO_MUCH_TEXT);
             self.runs.remove(&number);
         }

@@ -32,7 +32,9 @@ impl Steps {
         // call of another turn recovers from it.
         let mut failed: Option<Option<Turn>> = None;
         let step = |event| match event {
-            Event::Human(text) => Step { kind: "observation", content: Content::Text(text) },
+            Event::System(text) | Event::Human(text) => {
+                Step { kind: "observation", content: Content::Text(text) }
+            }
             Event::Thought { text, .. } => Step { kind: "thought", content: Content::Text(text) },
             Event::Call(call) => {
                 turns.push(call.turn);
@@ -48,7 +50,8 @@ impl Steps {
                 Step { kind: "observation", content: Content::Text(result.text) }
             }
         };
-        Self(events.into_iter().map(step).collect())
+        let events = events.into_iter().filter(|event| !matches!(event, Event::System(_)));
+        Self(events.map(step).collect())
     }
 
     pub fn is_empty(&self) -> bool {

@@ -20,7 +20,7 @@ impl Output {
     /// its text.
     pub fn into_result(self, flag: Option<bool>) -> ToolResult {
         let failed = flag.or(self.failed).unwrap_or_else(|| is_failure(&self.text));
-        ToolResult { text: self.text, failed, id: None, name: None }
+        ToolResult { text: self.text, failed, ..ToolResult::default() }
     }
 }
 

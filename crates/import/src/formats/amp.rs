@@ -27,7 +27,7 @@ fn read(thread: Value, out: &mut Sink) {
     let mut run = Run {
         key: thread.name("id").map(Into::into),
         created_at: thread.member("created").and_then(time::utc),
-        ..Run::at(out.line)
+        ..out.begin()
     };
     run.read_each(thread.get("messages"), |run, message| match message.text("role") {
         Some("assistant") => run.read_message(message),

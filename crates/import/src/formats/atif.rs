@@ -37,8 +37,9 @@ fn read(value: Value, out: &mut Sink) {
     }
     let ids = ["session_id", "trajectory_id"].iter().filter_map(|name| value.name(name));
     let key = ids.map(str::to_owned).reduce(|ids, id| ids + "/" + &id);
-    let mut run = Run { key, ..Run::at(out.line) };
+    let mut run = Run { key, ..out.begin() };
     run.skipped.add_many("subagent", value.elements("subagent_trajectories").count() as u64);
+    value.object("agent").into_iter().for_each(|agent| run.read_given(agent));
     value.elements("steps").for_each(|step| read_step(step, &mut run));
     let total = Tokens::of(
         value.object("final_metrics"),
@@ -84,7 +85,7 @@ fn read_source(step: Value, source: &str, content: Option<Value>, run: &mut Run)
             run.end_turn();
             run.read_assistant(Some(step), content);
         }
-        "system" => run.skipped.add("system"),
+        "system" => run.read_system(content),
         _ => return run.skipped.add(format!("role:{source}")),
     }
     let is_compaction = step.object("extra").member("context_management").is_some();

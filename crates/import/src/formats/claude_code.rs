@@ -317,7 +317,7 @@ fn read_human(text: &str, is_first: bool, run: &mut Run) -> Option<String> {
         // Without a call of this id, it answers none.
         let id = Some(String::new());
         let text = without_reminders(text.into(), &mut run.skipped);
-        run.events.push(Event::Result(ToolResult { text, failed: false, id, name: None }));
+        run.events.push(Event::Result(ToolResult { text, id, ..ToolResult::default() }));
         return None;
     }
     if let Some((begin, reason)) = NOT_HUMAN.iter().find(|(begin, _)| beginning.starts_with(begin))

@@ -72,7 +72,7 @@ impl sessions::Session for Session {
         }
         match kind {
             "user.message" => read_user(data, run),
-            "system.message" => run.skipped.add("system"),
+            "system.message" => run.read_system(data.member("content")),
             "assistant.reasoning" => self.reason(data.text("content"), run),
             "assistant.message" => self.read_answer(data, run),
             "tool.user_requested" => {

@@ -34,8 +34,8 @@ fn read(value: Value, out: &mut Sink) {
     let evaluation = value.object("eval");
     for sample in out.report.skipped.objects(value.get("samples")) {
         match attached(sample) {
-            None => out.run(run(sample, sample, evaluation, out.line)),
-            Some(Ok(content)) => out.run(run(sample, content.root(), evaluation, out.line)),
+            None => out.run(run(sample, sample, evaluation, out)),
+            Some(Ok(content)) => out.run(run(sample, content.root(), evaluation, out)),
             Some(Err(_)) => out.too_large(out.line, TOO_MUCH_TEXT),
         }
     }
@@ -46,7 +46,7 @@ const USAGE: [&str; 4] =
     ["input_tokens", "output_tokens", "input_tokens_cache_read", "input_tokens_cache_write"];
 
 /// Returns the run of a sample. `content` has its messages and its input.
-fn run(sample: Value, content: Value, evaluation: Option<Value>, line: u64) -> Run {
+fn run(sample: Value, content: Value, evaluation: Option<Value>, out: &Sink) -> Run {
     let input = content.member("input").and_then(messages::human);
     let created = || evaluation?.member("created");
     let mut run = Run {
@@ -55,9 +55,10 @@ fn run(sample: Value, content: Value, evaluation: Option<Value>, line: u64) -> R
         label: score(sample).and_then(label),
         has_failed: sample.member("error").is_some(),
         created_at: sample.member("started_at").or_else(created).and_then(time::utc),
-        ..Run::at(line)
+        ..out.begin()
     };
     run.read_messages(content.elements("messages"));
+    sample.elements("events").for_each(|event| run.read_given(event));
     for (model, usage) in sample.object("model_usage").into_iter().flat_map(Value::members) {
         run.facts.model(Some(model));
         let tokens = Tokens::of(Some(usage), USAGE);

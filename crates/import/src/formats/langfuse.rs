@@ -51,9 +51,9 @@ impl FormatReader for Interleaved<Trace> {
     fn read(&mut self, value: Value, out: &mut Sink) {
         if value.list("observations").is_some() {
             let trace = value.object("trace").unwrap_or(value);
-            let mut begun = Run::at(out.line);
+            let mut begun = out.begin();
             let observations = begun.skipped.objects(value.get("observations")).collect();
-            out.run(run(Some(trace), observations, begun));
+            out.run(run(Some(trace), observations, begun, out));
         } else if let Some(id) = value.first_name(&TRACE) {
             let row = Document::of(value);
             self.add_to(id, out, |trace, _| {
@@ -74,19 +74,20 @@ impl Session for Trace {
     }
 
     fn end(self, begun: Run, out: &mut Sink) {
-        out.run(run(None, self.0.iter().map(Document::root).collect(), begun));
+        out.run(run(None, self.0.iter().map(Document::root).collect(), begun, out));
     }
 }
 
-fn run(trace: Option<Value>, observations: Vec<Value>, begun: Run) -> Run {
+fn run(trace: Option<Value>, observations: Vec<Value>, begun: Run, out: &Sink) -> Run {
     let called = called_tools(&observations);
-    let spans: Vec<_> = observations.iter().map(|&value| span(value, &called)).collect();
+    let spans: Vec<_> =
+        observations.iter().map(|&value| span(value, &called, begun.given.is_kept)).collect();
     let spans: Vec<_> = spans.iter().collect();
 
     let root = spans::first_root(&spans, &spans::forest(&spans)).map(|root| observations[root]);
     let asked = root.member("input").and_then(messages::human).map(|text| (text, Origin::Field));
     let key = trace.name("id").map(Into::into).or(begun.key);
-    let mut run = spans::run(&spans, key);
+    let mut run = spans::run(&spans, key, out);
     let name = trace.map(|trace| Some((trace.name("name")?.into(), Origin::Name)));
     let time = trace.map(|trace| trace.first(&["timestamp", "createdAt"]).and_then(time::utc));
     run.skipped.merge(begun.conversation.skipped);
@@ -124,7 +125,7 @@ fn called_tools(observations: &[Value]) -> HashSet<String> {
     events.filter_map(|event| Some(event.call()?.name.clone())).collect()
 }
 
-fn span(observation: Value, called: &HashSet<String>) -> Span {
+fn span(observation: Value, called: &HashSet<String>, keeps_given: bool) -> Span {
     let name = observation.text("name").unwrap_or_default();
     let usage = observation.first(&["usageDetails", "usage_details"]).map(Value::decoded);
     let tokens = Tokens::of(usage, ["input", "output", "input_cache_read", "input_cache_creation"]);
@@ -142,6 +143,12 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
         message: observation.first_name(&["statusMessage", "status_message"]).map(Into::into),
         ..Span::default()
     };
+    if keeps_given {
+        let attributes = observation.member("metadata").map(Value::decoded).member("attributes");
+        let sides = Side::BOTH.map(|side| recorded(observation, side));
+        let given = sides.into_iter().chain([attributes]).flatten();
+        span.given = given.map(|value| Document::of(value.decoded())).collect();
+    }
     let kind = kind(observation);
     match &*kind {
         "GENERATION" | "AGENT" => {

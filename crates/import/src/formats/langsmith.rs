@@ -80,8 +80,10 @@ impl Session for Trace {
         for (index, span) in spans.iter_mut().enumerate() {
             let recorded = mem::take(&mut span.recorded);
             interpret(span, recorded.root(), Some(index) == root);
+            let parameters = recorded.root().object("extra").member("invocation_params");
+            span.given.extend(parameters.map(Document::of));
         }
-        let run = spans::run(&Vec::from_iter(&spans), run.key);
+        let run = spans::run(&Vec::from_iter(&spans), run.key, out);
         out.run(Run { label, ..run });
     }
 }
@@ -91,8 +93,9 @@ impl Trace {
         // A run of another kind is read only if it is the root.
         let is_read = matches!(run.text("run_type"), Some("llm" | "tool"))
             || parent.is_none_or(|parent| self.0.get(parent).is_none());
-        let names = ["run_type", "inputs", "outputs", "error", "feedback_stats"];
-        let members = names.iter().filter_map(|name| Some((*name, run.member(name)?)));
+        let names = ["run_type", "inputs", "outputs", "error", "feedback_stats", "extra"];
+        let kept = names.len() - usize::from(!out.options.messages);
+        let members = names[..kept].iter().filter_map(|name| Some((*name, run.member(name)?)));
         let members: Vec<_> = members.filter(|_| is_read).collect();
         let span = Span {
             id: run.name("id").map(Into::into),

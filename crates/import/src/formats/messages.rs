@@ -76,7 +76,7 @@ impl FormatReader for Conversations {
         let is_message =
             |object| !is_whole(object) && (row(object).is_none() || is_message(object));
         if !value.as_object().is_some_and(is_message) {
-            self.add(run(value, out.line), out);
+            self.add(run(value, out), out);
         } else {
             self.before.get_or_insert(self.begun);
             self.messages.read(value, out);
@@ -151,8 +151,9 @@ fn time_of(message: Value<'_>) -> Option<Value<'_>> {
     first.map(|(_, time)| time).or_else(|| time_of(message.object("message")?))
 }
 
-fn run(value: Value, line: u64) -> Run {
-    let mut run = Run::at(line);
+fn run(value: Value, out: &Sink) -> Run {
+    let mut run = out.begin();
+    run.read_given(value.object("request").unwrap_or(value));
     let input = match value.first(&["messages", "contents", "input"]) {
         _ if value.is_array() => messages_of(value, Side::Input),
         None => match value.member("request") {

@@ -40,7 +40,7 @@ fn messages<'d>(value: Value<'d>) -> impl Iterator<Item = Value<'d>> + Clone {
 }
 
 fn read(value: Value, out: &mut Sink) {
-    let mut run = Run::at(out.line);
+    let mut run = out.begin();
     run.has_failed = swe_agent::has_failed(value, "Submitted");
     let messages = messages(value);
     if messages.clone().any(has_tools) {

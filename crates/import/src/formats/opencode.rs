@@ -56,7 +56,7 @@ impl sessions::Session for Session {
         let mut run = Run {
             key: info.name("id").map(Into::into),
             created_at: info.object("time").member("created").and_then(time::utc),
-            ..Run::at(out.line)
+            ..out.begin()
         };
         for message in run.skipped.objects(export.member("messages")) {
             match is_export_of_2(export) {
@@ -111,6 +111,7 @@ fn read_message(run: &mut Conversation, message: Value) {
 fn read_parts(run: &mut Conversation, info: Option<Value>, parts: Option<Value>) {
     match info.text("role") {
         Some("user") => {
+            run.instruct(info.member("system"));
             let mut texts = Vec::new();
             run.read_each(parts, |run, part| match part.text("type") {
                 Some("text") => texts.extend(text(part, run)),
@@ -135,7 +136,8 @@ fn read_message_of_2(message: Value, run: &mut Run) {
             run.skipped.add_many("part:file", message.elements("files").count() as u64);
         }
         "assistant" => read_answer(message.member("content"), run),
-        kind @ ("synthetic" | "system") => run.skipped.add(kind),
+        "system" => run.read_system(message.member("text")),
+        "synthetic" => run.skipped.add("synthetic"),
         "shell" => run.skipped.add("user_tool"),
         "compaction" => run.skipped.add("compact_summary"),
         kind => {

@@ -49,6 +49,9 @@ impl sessions::Session for Session {
 pub fn read(record: Value, roles: &[&str], run: &mut Run) {
     let kind = record.text("type").unwrap_or_default();
     let message = record.object("message");
+    if message.text("role") == Some("system") {
+        run.instruct(message.member("content"));
+    }
     match (kind, message, message.text("role")) {
         ("message", Some(message), Some(role)) if roles.contains(&role) => {
             run.read_message(message);

@@ -30,7 +30,7 @@ fn fits(value: Value, _kind: Option<&str>) -> bool {
 }
 
 fn read(value: Value, out: &mut Sink) {
-    let mut run = Run::at(out.line);
+    let mut run = out.begin();
     run.has_failed = has_failed(value, "submitted");
     let usage = value.object("info").object("model_stats");
     run.facts.tokens = Tokens::of(usage, ["tokens_sent", "tokens_received", "", ""]);

@@ -31,29 +31,32 @@ fn is_simulation(value: Value) -> bool {
 
 fn read(value: Value, out: &mut Sink) {
     if let Some(messages) = value.list("traj") {
-        let mut run = Run { label: label(value.member("reward")), ..Run::at(out.line) };
+        let mut run = Run { label: label(value.member("reward")), ..out.begin() };
         run.read_messages(messages);
         out.run(run);
     }
     let simulations = value.get("simulations").filter(|simulations| simulations.is_array());
     if simulations.is_none() && is_simulation(value) {
-        out.run(simulated(value, out.line));
+        out.run(simulated(value, None, out));
     }
-    let model = value.object("info").object("agent_info").name("llm");
+    let info = value.object("info");
+    let model = info.object("agent_info").name("llm");
+    let policy = info.object("environment_info").member("policy");
     for simulation in out.report.skipped.objects(simulations) {
-        let mut run = simulated(simulation, out.line);
+        let mut run = simulated(simulation, policy, out);
         run.facts.model(model);
         out.run(run);
     }
 }
 
-fn simulated<'d>(simulation: Value<'d>, line: u64) -> Run {
+fn simulated<'d>(simulation: Value<'d>, policy: Option<Value>, out: &Sink) -> Run {
     let mut run = Run {
         key: simulation.name("id").map(str::to_owned),
         label: label(simulation.object("reward_info").member("reward")),
         created_at: simulation.first(&["start_time", "timestamp"]).and_then(time::utc),
-        ..Run::at(line)
+        ..out.begin()
     };
+    run.instruct(policy);
     for name in ["start_time", "end_time"] {
         run.facts.time(simulation.member(name).and_then(time::instant));
     }

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     call::{Call, ToolResult, Turn},
+    chat::{self, Given},
     events::{Event, Events},
     facts::RunFacts,
     failure::{flag, is_denial},
@@ -31,6 +32,7 @@ pub struct Conversation {
     pub events: Events,
     pub skipped: Skipped,
     pub facts: RunFacts,
+    pub given: Given,
     /// What of these may be calls, by their members.
     pub possible_calls: Skipped,
     /// The next turn.
@@ -48,7 +50,8 @@ pub struct Conversation {
 impl Conversation {
     /// Returns the approximate size in bytes.
     pub fn size(&self) -> usize {
-        self.events.size() + self.results.size() + self.facts.size() + self.seen.size()
+        let events = self.events.size() + self.results.size();
+        events + self.facts.size() + self.seen.size() + self.given.size()
     }
 
     /// Adds the time of a record that has added the events from a place on.
@@ -134,7 +137,7 @@ impl Conversation {
         }
         match role {
             _ if is_answer => self.read_assistant(Some(message), content(message)),
-            "system" | "developer" | "SystemMessage" => self.skipped.add("system"),
+            "system" | "developer" | "SystemMessage" => self.read_system(content(message)),
             "user" | "human" | "HumanMessage" => self.read_user(content(message)),
             "tool" | "function" | "toolResult" | "ToolMessage" | "FunctionMessage" => {
                 self.read_tool(message, None);
@@ -144,8 +147,33 @@ impl Conversation {
                 if role.starts_with('_') {
                     self.harness = Harness::Kimi;
                 }
+                if role == "_system_prompt" {
+                    self.instruct(content(message));
+                }
                 self.skipped.add(format!("role:{role}"));
             }
+        }
+    }
+
+    pub fn read_system(&mut self, content: Option<Value>) {
+        self.skipped.add("system");
+        self.instruct(content);
+    }
+
+    /// Adds a text of the program to the model, if it is kept.
+    pub fn instruct(&mut self, content: Option<Value>) {
+        if self.given.is_kept {
+            let parts = content.member("parts").or(content);
+            let text = text_of(parts, &mut Skipped::default()).text;
+            self.events.extend((!json::is_blank(&text)).then_some(Event::System(text)));
+        }
+    }
+
+    /// Adds what a request to a model has beside the messages, if it is kept.
+    pub fn read_given(&mut self, request: Value) {
+        if self.given.is_kept {
+            self.instruct(request.first(&chat::SYSTEM).map(Value::decoded));
+            self.given.add_tools(request);
         }
     }
 
@@ -164,6 +192,7 @@ impl Conversation {
         for event in events {
             match event {
                 Event::Call(call) => self.call(call),
+                Event::Result(result) => self.add_result(result),
                 event => self.events.push(event),
             }
         }
@@ -172,8 +201,9 @@ impl Conversation {
     fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
         let Some((call, result, is_denied)) = tool.read(turn, &mut self.skipped) else { return };
         self.call(call);
-        let results = if tool.is_of_provider { &mut self.events } else { &mut self.results };
-        results.extend(result.map(Event::Result));
+        let is_within = tool.is_of_provider;
+        let results = if is_within { &mut self.events } else { &mut self.results };
+        results.extend(result.map(|result| Event::Result(ToolResult { is_within, ..result })));
         if let Some(id) = tool.id().filter(|_| is_denied) {
             self.seen.deny(id);
         }
@@ -373,6 +403,9 @@ impl Conversation {
     /// Reads the result of a tool. `role` is the role of the message if it is the tool's name.
     fn read_tool(&mut self, message: Value, role: Option<&str>) {
         let content = message.get("content");
+        if message.text("status") == Some(chat::UNANSWERED) {
+            return self.skipped.add(chat::UNANSWERED);
+        }
         if content.is_some_and(is_function_call) {
             return self.skipped.add("tool_definition");
         }
@@ -416,7 +449,8 @@ impl Conversation {
             if let Some(id) = &id {
                 self.seen.deny(id);
             }
-            self.events.push(Event::Result(ToolResult { text, failed: true, id, name: None }));
+            let result = ToolResult { text, failed: true, id, ..ToolResult::default() };
+            self.events.push(Event::Result(result));
         } else {
             self.skip_part(kind, part);
         }
@@ -440,6 +474,7 @@ impl Conversation {
             self.seen.deny(id);
         }
         result.failed |= is_denied || self.harness.has_failed(&result.text);
+        result.is_within = self.open.is_some();
         self.events.push(Event::Result(result));
     }
 }

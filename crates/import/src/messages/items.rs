@@ -58,7 +58,7 @@ pub fn read(
         "tool_search_output" => {
             let text = item.member("tools").map_or("[]".into(), Value::canonical);
             let (id, name) = (item.name("call_id").map(Into::into), Some(TOOL_SEARCH.into()));
-            vec![Event::Result(ToolResult { text, failed: false, id, name })]
+            vec![Event::Result(ToolResult { text, id, name, ..ToolResult::default() })]
         }
         "mcp_call" | "hosted_tool_call" => {
             let call = call_of_part(item, turn());

@@ -1,12 +1,16 @@
 //! The events of model calls, most of which repeat the conversation so far.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    mem,
+};
 
+use super::span::Span;
 use crate::{
     answers::answered_calls,
     call::Call,
     events::Event,
-    json::{self, Document},
+    json,
     messages::{Conversation, Messages},
     run::Run,
     skipped::Skipped,
@@ -27,6 +31,7 @@ pub(super) struct History {
 /// The identity of an event.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
+    System(String),
     Human(String),
     Thought(String),
     CallId(String),
@@ -38,6 +43,7 @@ enum Key {
 impl Key {
     fn of(event: &Event) -> Self {
         match event {
+            Event::System(text) => Self::System(text.clone()),
             Event::Human(text) => Self::Human(json::trimmed(text).into()),
             Event::Thought { text, .. } => Self::Thought(json::trimmed(text).into()),
             Event::Call(call) => match &call.id {
@@ -54,13 +60,14 @@ impl Key {
 
 impl History {
     /// Adds the events of a model call of a run that are new.
-    pub fn read(&mut self, sides: &[Option<Document<'static>>; 2], run: &mut Run) {
+    pub fn read(&mut self, span: &Span, run: &mut Run) {
         let mut conversation = Conversation::default();
-        conversation.next = run.next;
+        (conversation.next, conversation.given) = (run.next, mem::take(&mut run.given));
+        span.given.iter().for_each(|given| conversation.read_given(given.root()));
         conversation.read_sides(
-            &sides.each_ref().map(|side| Some(Messages::Recorded(side.as_ref()?.roots()))),
+            &span.sides.each_ref().map(|side| Some(Messages::Recorded(side.as_ref()?.roots()))),
         );
-        run.next = conversation.next;
+        (run.next, run.given) = (conversation.next, mem::take(&mut conversation.given));
         self.skipped.max(&conversation.skipped);
         run.possible_calls.merge(conversation.possible_calls);
 
@@ -95,7 +102,7 @@ impl History {
             if place == next {
                 places.push(place);
                 self.events.push(event);
-            } else {
+            } else if !matches!(event, Event::System(_)) {
                 run.skipped.add("repeated");
             }
         }

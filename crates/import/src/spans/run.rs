@@ -8,10 +8,10 @@ use super::{
     span::{Span, SpanKind},
     tools,
 };
-use crate::{json, provenance::Origin, run::Run, time};
+use crate::{format::Sink, json, provenance::Origin, run::Run, time};
 
 /// Returns the run of some spans, whose first root gives the objective, the name and the failure.
-pub fn run(spans: &[&Span], key: Option<String>) -> Run {
+pub fn run(spans: &[&Span], key: Option<String>, out: &Sink) -> Run {
     let forest = forest(spans);
     let root = first_root(spans, &forest).map(|root| spans[root]);
     let name = root.map(|root| &root.name).filter(|name| !json::is_blank(name));
@@ -21,7 +21,8 @@ pub fn run(spans: &[&Span], key: Option<String>) -> Run {
         fallback: name.map(|name| (name.clone(), Origin::Name)),
         has_failed: root.is_some_and(|root| root.has_failed),
         created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
-        ..Run::at(spans.first().map_or(1, |span| span.line))
+        line: spans.first().map_or(1, |span| span.line),
+        ..out.begin()
     };
 
     let kept = without_wrappers(spans, &forest);
@@ -51,7 +52,7 @@ pub fn run(spans: &[&Span], key: Option<String>) -> Run {
     let mut history = History::default();
     let mut places = Vec::new();
     for (place, span) in models {
-        history.read(&span.sides, &mut run);
+        history.read(span, &mut run);
         run.facts.add(span.tokens);
         run.facts.model(span.model.as_deref());
         places.resize(history.events.len(), place);

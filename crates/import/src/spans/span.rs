@@ -41,6 +41,8 @@ pub struct Span {
     pub model: Option<String>,
     /// Whether the output is text alone, which says less than messages.
     pub is_plain: bool,
+    /// What has the instructions and the tools of a model call, if it is kept.
+    pub given: Vec<Document<'static>>,
     /// How many of the two sides cannot be read.
     pub unreadable: u64,
 }

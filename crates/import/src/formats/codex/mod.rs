@@ -99,6 +99,8 @@ impl sessions::Session for Session {
             run.facts.place(meta.name("cwd"), meta.object("git").name("branch"));
             self.ids.extend(ids(meta).map(str::to_owned));
             if is_first {
+                let base = meta.object("base_instructions").member("text");
+                run.instruct(base.or_else(|| meta.member("instructions")));
                 self.is_bare = is_header(record);
                 self.is_subagent = meta.object("source").has("subagent")
                     || meta.text("thread_source") == Some("subagent");

@@ -163,7 +163,7 @@ fn said<'d>(
 }
 
 /// Sets the kind of a span and what follows from its attributes. All events must be known.
-pub(super) fn interpret(span: &mut Span) {
+pub(super) fn interpret(span: &mut Span, keeps_given: bool) {
     let document = mem::take(&mut span.recorded);
     let events = mem::take(&mut span.events);
     let attributes = document.root();
@@ -194,6 +194,9 @@ pub(super) fn interpret(span: &mut Span) {
     }
     if let Some(name) = attributes.name("gen_ai.agent.name") {
         span.name = name.into();
+    }
+    if keeps_given {
+        span.given.push(document);
     }
 }
 

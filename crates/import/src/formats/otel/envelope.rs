@@ -2,6 +2,7 @@
 
 use super::attributes::{event_messages, is_kept};
 use crate::{
+    chat::is_given,
     json::{Build, Builder, Document, Members, Object, Unbuilt, Value},
     limits::MAX_VALUES,
     spans::Span,
@@ -39,7 +40,7 @@ pub(super) fn logs(value: Value<'_>) -> impl Iterator<Item = Value<'_>> {
 }
 
 /// Returns a span of OTLP or of Jaeger, or a single one, and the id of its trace; `None` if it has no trace id.
-pub(super) fn span(value: Value) -> Result<Option<(String, Span)>, Unbuilt> {
+pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Span)>, Unbuilt> {
     let Some(trace) = trace_id(value) else { return Ok(None) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
     let parent = value
@@ -64,7 +65,9 @@ pub(super) fn span(value: Value) -> Result<Option<(String, Span)>, Unbuilt> {
         end: value.first(&ends).and_then(time::instant),
         has_failed: is_error || code.is_some_and(is_error_code),
         message: message.or(tags.text("otel.status_description")).map(Into::into),
-        recorded: attributes(value.get("attributes").or(Some(tags)), is_kept)?,
+        recorded: attributes(value.get("attributes").or(Some(tags)), |name| {
+            is_kept(name) || (keeps_given && is_given(name))
+        })?,
         ..Span::default()
     };
     for event in value.elements("events").chain(value.elements("logs")) {

@@ -44,7 +44,7 @@ pub struct Trace {
 impl FormatReader for Interleaved<Trace> {
     fn read(&mut self, value: Value, out: &mut Sink) {
         for span in envelope::spans(value) {
-            match envelope::span(span) {
+            match envelope::span(span, out.options.messages) {
                 Ok(Some((id, span))) => {
                     self.add_to(&id, out, |trace, out| trace.spans.push(span, out));
                 }
@@ -84,7 +84,9 @@ impl Session for Trace {
                 None => out.skip("other_log"),
             }
         }
-        self.spans.all.iter_mut().for_each(attributes::interpret);
+        for span in &mut self.spans.all {
+            attributes::interpret(span, out.options.messages);
+        }
 
         let spans: Vec<_> = self.spans.all.iter().collect();
         let is_agent = |span: &Span| matches!(span.kind, SpanKind::Agent);
@@ -97,9 +99,9 @@ impl Session for Trace {
             let is_step = |span: &&Span| matches!(span.kind, SpanKind::Model | SpanKind::Tool(_));
             if let Some((_, agent)) = agent {
                 let id = spans[agent].id.as_deref().unwrap_or_default();
-                out.run(spans::run(&spans_of_run, Some(format!("{trace}:{id}"))));
+                out.run(spans::run(&spans_of_run, Some(format!("{trace}:{id}")), out));
             } else if spans_of_run.iter().any(is_step) {
-                out.run(spans::run(&spans_of_run, Some(trace.clone())));
+                out.run(spans::run(&spans_of_run, Some(trace.clone()), out));
             } else {
                 for span in spans_of_run {
                     out.skip("other_span");
