@@ -7,26 +7,24 @@ const { Waiter } = require("./waiter.js");
 /** Calls in flight at once: enough to keep every core busy, few enough to stop soon. */
 const IN_FLIGHT = 64;
 
-const { action, errors, flag, signal } = kinds;
+const { action, errors, flag, signal, traces } = kinds;
 const known = oneOf("score", "again");
 const OPTIONS = { errors, known, onProgress: action, remember: flag, signal };
 
-function iteratorOf(traces) {
-	const make = traces?.[Symbol.asyncIterator] ?? traces?.[Symbol.iterator];
-	const isIterable = typeof make === "function" && typeof traces !== "string";
-	check(isIterable, "traces", "an array or an iterable", traces);
-	return make.call(traces);
+function iteratorOf(list) {
+	check(traces.fits(list), "traces", traces.expected, list);
+	return (list[Symbol.asyncIterator] ?? list[Symbol.iterator]).call(list);
 }
 
 /**
  * Returns the results of `call(trace, { known, remember, signal })` for all traces, in order. The first failure ends
  * it and aborts the later calls; with `errors: "collect"`, `{ error }` replaces that result. A pending source
- * delays neither results nor an abort.
+ * delays neither results nor an abort, also of the signal `closing`.
  */
-exports.inOrder = function inOrder(call, traces, options = {}) {
+exports.inOrder = function inOrder(call, traces, options = {}, closing = undefined) {
 	const total = Array.isArray(traces) ? traces.length : undefined;
 	const waiter = new Waiter();
-	const given = readOptions(options, OPTIONS);
+	const given = { ...readOptions(options, OPTIONS), closing };
 	return waiter.iterator(results(waiter, call, iteratorOf(traces), total, given));
 };
 
@@ -35,7 +33,7 @@ async function* results(
 	call,
 	source,
 	total,
-	{ errors, known, onProgress, remember, signal },
+	{ closing, errors, known, onProgress, remember, signal },
 ) {
 	const options = { known, remember, signal: waiter.signal };
 	/** The tasks of calls, in order. */
@@ -61,7 +59,7 @@ async function* results(
 		}
 	}
 
-	const release = onAbort(signal, () => waiter.fail(signal.reason));
+	const releases = [signal, closing].map((end) => onAbort(end, () => waiter.fail(end.reason)));
 	try {
 		for (;;) {
 			waiter.throwIfFailed();
@@ -92,6 +90,6 @@ async function* results(
 			// A pending source ends after its next item, which may never come.
 			await untilClosed(asking?.isDone === false ? AbortSignal.abort() : signal, closed);
 		}
-		release();
+		for (const release of releases) release();
 	}
 }

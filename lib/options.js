@@ -79,6 +79,11 @@ const kinds = {
 	positive: integer(2 ** 32 - 1, "a positive integer"),
 	share: within(0, 1),
 	similarity: within(-1, 1),
+	traces: kind(
+		"an array or an iterable",
+		(value) =>
+			!isString(value) && isFunction(value?.[Symbol.asyncIterator] ?? value?.[Symbol.iterator]),
+	),
 	time: within(0, Number.POSITIVE_INFINITY, "a number of milliseconds, 0 or more"),
 	/** Weights by domain, as rows: property names would lose lone surrogates and NUL in the addon. */
 	profiles: kind("an object of weights by domain", isObject, (given, path) =>

@@ -11,7 +11,6 @@ const {
 	isString,
 	kinds,
 	oneOf,
-	readOptions,
 	scorerOptions,
 } = require("./options.js");
 const { ignore, onAbort, until } = require("./signals.js");
@@ -26,7 +25,9 @@ const { flag, positive, remembered, share, signal, similarity } = kinds;
 const parse = (json) => JSON.parse(json);
 
 /** Loaded when needed. */
-const inOrder = (call, traces, options) => require("./batch.js").inOrder(call, traces, options);
+const inOrder = (...args) => require("./batch.js").inOrder(...args);
+
+const closedError = () => new ScoringError("the scorer is closed", { code: "CLOSED" });
 
 const textOf = (subject) =>
 	typeof subject === "string" ? { text: piecesOf(subject) } : readTrace(subject);
@@ -39,7 +40,6 @@ const SIGNAL = { signal };
 const known = oneOf("score", "again");
 const SCORE = { known, remember: flag, signal };
 const DECIDE = { exact: flag, known, remember: remembered, signal, threshold: share };
-const SELECT = { count: positive, signal, threshold: share };
 const SIMILAR = { atLeast: similarity, k: positive, signal };
 
 module.exports = class Scorer {
@@ -52,6 +52,8 @@ module.exports = class Scorer {
 	#added = Promise.resolve();
 	#adding = 0;
 	#isClosed = false;
+	/** Aborted by `close`. */
+	#closing = new AbortController();
 
 	/** `made` is an existing native scorer, with options that are read. */
 	constructor(options, made) {
@@ -76,27 +78,20 @@ module.exports = class Scorer {
 	async evaluateValues(traces, options) {
 		const scores = [];
 		const call = (trace, options) => this.evaluateValue(trace, options);
-		for await (const score of inOrder(call, traces, options)) scores.push(score);
+		for await (const score of inOrder(call, traces, options, this.#closing.signal))
+			scores.push(score);
 		return scores;
 	}
 
 	explainValues(traces, options) {
-		return inOrder((trace, options) => this.explainValue(trace, options), traces, options);
+		const call = (trace, options) => this.explainValue(trace, options);
+		return inOrder(call, traces, options, this.#closing.signal);
 	}
 
-	async select(traces, options = {}) {
-		const { count, signal, threshold } = readOptions(options, SELECT);
-		const embed = (trace, { signal }) => {
-			const submit = (handle) => {
-				const { head, text, objective, confidence } = readTrace(trace);
-				return this.#native.candidate(head, text, objective, confidence, handle);
-			};
-			return this.#call(submit, { signal });
-		};
-		const candidates = [];
-		for await (const candidate of inOrder(embed, traces, { signal })) candidates.push(candidate);
-		const select = (handle) => this.#native.select(candidates, handle, count, threshold);
-		return this.#call(select, { signal }, SIGNAL, parse);
+	select(traces, options) {
+		const { select } = require("./select.js");
+		const call = (submit, signal) => this.#call(submit, { signal });
+		return select(this.#native, call, this.#closing.signal, traces, options);
 	}
 
 	evaluateLogs(sources, options) {
@@ -139,6 +134,8 @@ module.exports = class Scorer {
 		const isAgain = known === "again" && attempt(() => this.#native.knows(head, confidence));
 		const judge = () => this.#native.judge(head, confidence, given.threshold, exact);
 		const { accepted, bounds, threshold } = parse(attempt(judge));
+		const tooLow = `whatever its novelty, it scores at most ${bounds[1]}: below the threshold, ${threshold}`;
+		const hint = bounds[1] < threshold ? tooLow : null;
 		const isAdded = (fits) => !isAgain && (remember === "all" || (fits && remember === "accepted"));
 		const score = (handle, adds, reports) =>
 			this.#native.score(head, text, objective, confidence, handle, adds, isAgain, reports);
@@ -146,14 +143,21 @@ module.exports = class Scorer {
 			this.#checkOpen();
 			// In call order: a score whose result is ignored.
 			if (isAdded(accepted)) this.#add(attempt(() => score(undefined, true, false)));
-			return { accepted, score: null, bounds, novelty: null };
+			return { accepted, score: null, bounds, novelty: null, hint };
 		}
 		const adds = remember === "accepted" && !isAgain ? threshold : isAdded(true);
 		const submit = (handle) => score(handle, adds, true);
 		const report = await this.#call(submit, { signal: given.signal }, SIGNAL, parse);
 		const isAccepted = report.score >= threshold;
 		if (isAdded(isAccepted)) this.#publish(trace, report.score, report);
-		return { accepted: isAccepted, score: report.score, bounds, novelty: report.novelty };
+		const { novelty } = report;
+		return {
+			accepted: isAccepted,
+			score: report.score,
+			bounds,
+			novelty,
+			hint: hint ?? report.hint,
+		};
 	}
 
 	/** Keeps the scorer open until a trace is added. */
@@ -271,13 +275,14 @@ module.exports = class Scorer {
 	/** Traces that `decide` has accepted are added before the scorer is closed. */
 	close() {
 		this.#isClosed = true;
+		this.#closing.abort(closedError());
 		if (this.#adding > 0) return;
 		this.#link?.close();
 		this.#native.close();
 	}
 
 	#checkOpen() {
-		if (this.#isClosed) throw new ScoringError("the scorer is closed", { code: "CLOSED" });
+		if (this.#isClosed) throw closedError();
 	}
 
 	[Symbol.dispose]() {

@@ -139,7 +139,8 @@ fn variable(setting: &str) -> Option<(String, OsString)> {
 pub struct Settings {
     mode: Mode,
     model: ModelSettings,
-    novelty: NoveltyKind,
+    /// `None` for the default.
+    novelty: Option<NoveltyKind>,
     threshold: f64,
     /// The options whose variables have wrong values and have not been replaced.
     invalid: Vec<(&'static str, Error)>,
@@ -150,7 +151,7 @@ impl Settings {
         let mut settings = Self {
             mode: Mode::default(),
             model: ModelSettings::of(PackageFolder::of_addon()),
-            novelty: NoveltyKind::default(),
+            novelty: None,
             // That of the KnowledgePulse protocol.
             threshold: 0.75,
             invalid: Vec::new(),
@@ -172,7 +173,7 @@ impl Settings {
         let mut given = Given { options, wrong: Vec::new() };
         let text_of = |given: &Given, name| Some(given.text(name)?.1.to_string_lossy().into());
         *mode = given.choice("embedder").unwrap_or(*mode);
-        *novelty = given.choice("novelty").unwrap_or(*novelty);
+        *novelty = given.choice("novelty").or(*novelty);
         model.backend = given.choice("backend").unwrap_or(model.backend);
         model.precision = given.choice("precision").unwrap_or(model.precision);
         if let Some((_, folder)) = given.text("model") {
@@ -206,16 +207,22 @@ impl Settings {
             return Err(error.clone());
         }
         self.model.threads = threads.unwrap_or(self.model.threads);
-        Ok(Arc::new(ModelEmbedder {
-            mode: self.mode,
-            model: SharedModel::with(self.model),
-            novelty: self.novelty,
-            long_text,
-            threshold: self.threshold,
-            identity: OnceCell::new(),
-            letters: AtomicUsize::new(0),
-            foreign: AtomicUsize::new(0),
-        }))
+        let model = SharedModel::with(self.model);
+        let embedder = |novelty, for_selections| {
+            Arc::new(ModelEmbedder {
+                mode: self.mode,
+                model: model.clone(),
+                novelty,
+                for_selections,
+                long_text,
+                threshold: self.threshold,
+                identity: OnceCell::new(),
+                letters: AtomicUsize::new(0),
+                foreign: AtomicUsize::new(0),
+            })
+        };
+        let for_selections = self.novelty.is_none().then(|| embedder(NoveltyKind::Run, None));
+        Ok(embedder(self.novelty.unwrap_or_default(), for_selections))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{
     num::NonZeroUsize,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use knowledgepulse_scoring::{
@@ -11,22 +11,22 @@ use knowledgepulse_scoring::{
     cache::CacheOptions,
     embed::Text,
     scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
-    select::{Candidate, select},
+    select::{Candidate, Limits, Selection},
     snapshot::{self, Pieces},
 };
-use knowledgepulse_workers::{CancelToken, WORKERS, fault};
+use knowledgepulse_workers::{CancelToken, SELECTIONS, WORKERS, fault};
 use napi::{
     Env, Result,
     bindgen_prelude::{
-        Buffer, BufferSlice, ClassInstance, Either, Either5, Float32Array, JavaScriptClassExt,
-        Object, Unknown, Utf16String,
+        Buffer, BufferSlice, Either, Either5, Float32Array, JavaScriptClassExt, Object, Unknown,
+        Utf16String,
     },
 };
 use napi_derive::napi;
 use serde_json::json;
 
 use crate::{
-    env::{EnvState, Outbox, Scorers, in_background},
+    env::{EnvState, Outbox, Scorers, in_background, spawn},
     js::{
         or_throw, thrown, to_json,
         trace::{text_of, trace},
@@ -60,9 +60,85 @@ impl SnapshotPieces {
     }
 }
 
-/// A trace that can be selected.
+/// A trace for a selection, until it is added to that.
 #[napi(js_name = "Candidate")]
-pub struct NativeCandidate(Arc<Candidate>);
+pub struct NativeCandidate(Option<Box<Candidate>>);
+
+/// A selection. Its steps take it, and put it back unless they fail.
+#[napi(js_name = "Selection")]
+pub struct NativeSelection {
+    scorer: NativeScorer,
+    embedder: Arc<ModelEmbedder>,
+    against_memory: bool,
+    selection: Arc<Mutex<Option<Selection>>>,
+}
+
+#[napi]
+impl NativeSelection {
+    /// Resolves to a `Candidate`.
+    #[napi(catch_unwind)]
+    pub fn embed<'a>(
+        &self,
+        env: &'a Env,
+        head: Utf16String,
+        text: Unknown<'a>,
+        objective: u32,
+        confidence: f64,
+        handle: Option<&mut Handle>,
+    ) -> Result<Unknown<'a>> {
+        self.scorer.submit_with(self.embedder.clone(), env, handle, false, |embedder| {
+            let input = read_input(env, embedder, (&head, confidence), (&text, Some(objective)))?;
+            Ok(Work::Candidate(input, self.against_memory))
+        })
+    }
+
+    /// Adds a candidate, or a trace that was kept before. Must be called before the first step.
+    #[napi(catch_unwind)]
+    pub fn add(&self, one: &mut NativeCandidate, before: bool, failed: bool, group: Option<u32>) {
+        if let (Some(selection), Some(one)) = (&mut *lock(&self.selection), one.0.take()) {
+            match before {
+                true => selection.add_before(*one),
+                false => selection.add(one.in_group(group, failed)),
+            }
+        }
+    }
+
+    /// Does a step. Resolves to JSON: the progress, and at the end the selected traces.
+    #[napi(catch_unwind)]
+    pub fn advance<'env>(&self, env: &'env Env, handle: Option<&Handle>) -> Result<Unknown<'env>> {
+        let cancel = handle.map(|handle| handle.cancel.clone()).unwrap_or_default();
+        let (engine, slot) = (self.scorer.engine.clone(), self.selection.clone());
+        let advance = move || {
+            let check = || match cancel.is_cancelled() {
+                true => Err(Error::aborted()),
+                false => engine.check_open(),
+            };
+            check()?;
+            let over = || Error::internal("the selection is over");
+            let mut selection = lock(&slot).take().ok_or_else(over)?;
+            let progress = selection.advance(&check)?;
+            let selected = selection.selected();
+            if selected.is_none() {
+                *lock(&slot) = Some(selection);
+            }
+            Ok(json!({ "progress": progress, "selected": selected }).to_string())
+        };
+        let engine = self.scorer.engine.clone();
+        in_background(&SELECTIONS, env, move || engine.during(advance))
+    }
+
+    /// Drops all traces, on another thread because there may be many.
+    #[napi(catch_unwind)]
+    pub fn end(&self) {
+        if let Some(selection) = lock(&self.selection).take() {
+            spawn(&SELECTIONS, move || Ok(selection), drop);
+        }
+    }
+}
+
+fn lock(selection: &Mutex<Option<Selection>>) -> MutexGuard<'_, Option<Selection>> {
+    selection.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[napi(js_name = "Scorer")]
 #[derive(Clone)]
@@ -147,42 +223,31 @@ impl NativeScorer {
         })
     }
 
-    /// Resolves to a `Candidate`.
+    /// Returns an empty selection with these limits.
     #[napi(catch_unwind)]
-    pub fn candidate<'a>(
+    pub fn selection(
         &self,
-        env: &'a Env,
-        head: Utf16String,
-        text: Unknown<'a>,
-        objective: u32,
-        confidence: f64,
-        handle: Option<&mut Handle>,
-    ) -> Result<Unknown<'a>> {
-        self.submit(env, handle, false, |embedder| {
-            read_input(env, embedder, (&head, confidence), (&text, Some(objective)))
-                .map(Work::Candidate)
-        })
-    }
-
-    /// Resolves to the selected ones of the candidates, as JSON.
-    #[napi(catch_unwind)]
-    pub fn select<'env>(
-        &self,
-        env: &'env Env,
-        candidates: Vec<ClassInstance<NativeCandidate>>,
-        handle: Option<&Handle>,
+        env: &Env,
         count: Option<u32>,
-        threshold: Option<f64>,
-    ) -> Result<Unknown<'env>> {
-        let candidates: Vec<_> = candidates.iter().map(|candidate| candidate.0.clone()).collect();
-        let limits = (count.map_or(usize::MAX, |count| count as usize), threshold.unwrap_or(0.0));
-        let cancel = handle.map(|handle| handle.cancel.clone()).unwrap_or_default();
-        let engine = self.engine.clone();
-        let select = move || {
-            let profiles = &engine.options().profiles;
-            engine.during(|| Ok(json!(select(&candidates, profiles, limits, &cancel)?).to_string()))
-        };
-        in_background(&WORKERS, env, select)
+        coverage: Option<f64>,
+        per_group: Option<u32>,
+        against_memory: bool,
+    ) -> Result<NativeSelection> {
+        let own = or_throw(env, self.embedder())?;
+        let embedder = own.for_selections.clone().unwrap_or_else(|| own.clone());
+        if against_memory && embedder.novelty != own.novelty {
+            let expected = "a scorer with the option novelty, whose cache can then be compared";
+            let error = Error::invalid(Invalid::Option, "againstCache", expected, "none");
+            return Err(thrown(env, error));
+        }
+        let most = |number: Option<u32>| number.map_or(usize::MAX, |number| number as usize);
+        let selection = Selection::new(Limits {
+            count: most(count),
+            coverage: coverage.unwrap_or(f64::INFINITY),
+            per_group: most(per_group),
+        });
+        let selection = Arc::new(Mutex::new(Some(selection)));
+        Ok(NativeSelection { scorer: self.clone(), embedder, against_memory, selection })
     }
 
     /// Resolves to the most similar traces in the memory, as JSON.
@@ -360,7 +425,17 @@ impl NativeScorer {
         reports: bool,
         read: impl FnOnce(&ModelEmbedder) -> Result<Work>,
     ) -> Result<Unknown<'env>> {
-        let embedder = or_throw(env, self.embedder())?;
+        self.submit_with(or_throw(env, self.embedder())?, env, handle, reports, read)
+    }
+
+    fn submit_with<'env>(
+        &self,
+        embedder: Arc<ModelEmbedder>,
+        env: &'env Env,
+        handle: Option<&mut Handle>,
+        reports: bool,
+        read: impl FnOnce(&ModelEmbedder) -> Result<Work>,
+    ) -> Result<Unknown<'env>> {
         let read = || {
             fault::point("submit");
             read(&embedder)
@@ -374,7 +449,7 @@ impl NativeScorer {
                 warning.emit(env);
             }
             Ok(match outcome {
-                Outcome::Candidate(candidate) => Either5::E(NativeCandidate(candidate)),
+                Outcome::Candidate(one) => Either5::E(NativeCandidate(Some(one))),
                 Outcome::Scored(report) if reports => Either5::A(to_json(&report)?),
                 Outcome::Scored(report) => Either5::B(report.score.value),
                 Outcome::Found(found) => Either5::A(to_json(&found)?),

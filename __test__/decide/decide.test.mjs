@@ -25,6 +25,9 @@ test("decide answers by bounds without the model, and adds accepted traces in ca
 			score: null,
 			bounds,
 			novelty: null,
+			hint: accepted
+				? null
+				: "whatever its novelty, it scores at most 0.58375: below the threshold, 0.9",
 		});
 	assert.equal(scorer.status().pending, 1);
 	const { novelty } = await scorer.explainValue(named("b", words(300, 1)), { remember: false });
@@ -68,6 +71,28 @@ test("decide with exact gives the score and the novelty as well", async () => {
 	const { accepted, score, novelty } = await scorer.decide(trace(), { ...rejects, exact: true });
 	assert.deepEqual([accepted, score, novelty], [false, report.score, report.novelty]);
 	assert.equal(scorer.status().cacheSize, 0);
+});
+
+test("decide hints at a trace that was scored before, and at bounds below the threshold", async () => {
+	const scorer = new Scorer({ profiles, threshold: 0.4 });
+	const again = 'the nearest is this trace itself, scored before: known: "again" leaves it out';
+	const one = novel("river stone", "1");
+	await scorer.evaluateValue(one);
+	for (const [trace, options, hint] of [
+		[one, {}, again],
+		[one, { known: "again" }, null],
+		[{ ...one, id: "2" }, {}, null],
+		[{ ...one, id: undefined }, {}, null],
+	]) {
+		const decision = await scorer.decide(trace, { remember: false, ...options });
+		const report = await scorer.explainValue(trace, { remember: false, ...options });
+		assert.deepEqual([decision.hint, report.hint], [hint, hint]);
+	}
+	const low = await new Scorer().decide(trace(), { ...rejects, exact: true });
+	assert.match(low.hint, /scores at most 0\.58375: below the threshold, 0\.9$/);
+	const coding = { ...trace({ domain: "coding" }), id: "3" };
+	const { hint } = await scorer.explainValue(coding);
+	assert.equal((await scorer.explainValue(coding)).hint, `${hint}; ${again}`);
 });
 
 for (const exact of [false, true])

@@ -2,108 +2,281 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { runs } from "../fixtures/runs.mjs";
-import { sharing } from "../support/stores.mjs";
-import { kinds, novel, profiles, trace, words } from "../support/traces.mjs";
+import { run, valueFrom } from "../support/child.mjs";
+import { named, sharing } from "../support/stores.mjs";
+import { kinds, novel, trace, words } from "../support/traces.mjs";
 
 const some = runs.slice(0, 12);
+const wordy = { novelty: "words" };
 
-const off = { embedder: "off" };
+/** Many short traces, of which few are alike. */
+const many = (count) =>
+	Array.from({ length: count }, (_, seed) => named(`${seed}`, words(9, seed)));
 
-/** Selects by scoring all that are left, each time. */
-async function selectedByHand(traces, count, options) {
-	const scorer = new Scorer(options);
-	const left = traces.map((trace, index) => ({ trace, index }));
-	const selected = [];
-	while (selected.length < count) {
-		for (const one of left) one.report = await scorer.explainValue(one.trace, { remember: false });
-		const best = left.reduce((a, b) => (b.report.score > a.report.score ? b : a));
-		left.splice(left.indexOf(best), 1);
-		await scorer.remember(best.trace);
-		selected.push(best);
-	}
-	return selected;
+/** Traces of these names, a task for each letter. */
+const tasks = (...names) =>
+	names.map((name) => named(name, { a: "refund an order", b: "sort the letters" }[name[0]]));
+
+const ids = (selected) => selected.map(({ id }) => id);
+
+const dot = (a, b) => a.reduce((sum, x, at) => sum + x * b[at], 0);
+
+/** Selects by computing everything again for each choice. */
+function naive(vectors, weights, count) {
+	const value = (i, j) => weights[j] * Math.max(0, dot(vectors[i], vectors[j])) ** 3;
+	const cover = vectors.map(() => 0);
+	const total = (of) => vectors.reduce((sum, _, i) => sum + of(i), 0);
+	const all = total((i) => Math.max(...vectors.map((_, j) => value(i, j))));
+	return Array.from({ length: count }, () => {
+		const gains = vectors.map((_, j) => total((i) => Math.max(0, value(i, j) - cover[i])));
+		const index = gains.findIndex((gain) => gain + 1e-12 >= Math.max(...gains));
+		for (const i of cover.keys()) cover[i] = Math.max(cover[i], value(i, index));
+		return { index, coverage: total((i) => cover[i]) / all };
+	});
 }
 
-const shown = ({ index, report: { text, timesMs, ...report } }) => ({ index, report });
-
 for (const novelty of kinds)
-	test(`Scorer.select is explainValue of all, and remember of the best, novelty ${novelty}`, async () => {
+	test(`Scorer.select keeps what stands for most, novelty ${novelty}`, async () => {
+		const failed = (one, index) => ({ ...one, metadata: { ...one.metadata, success: index > 4 } });
+		const traces = some.map(failed);
 		const scorer = new Scorer({ novelty });
-		const selected = await scorer.select(some, { count: 8 });
-		const expected = await selectedByHand(some, 8, { novelty });
-		assert.deepEqual(selected.map(shown), expected.map(shown));
-		for (const { index, id, report } of selected) {
-			assert.equal(id, some[index].id ?? null);
-			assert.equal(report.text.novelty, novelty);
+		const selected = await scorer.select(traces, { count: 5 });
+		const vectors = await Promise.all(traces.map((one) => scorer.embed(one)));
+		const weights = traces.map(({ metadata }) => (metadata.success ? 1 : 0.5));
+		const expected = naive(vectors, weights, 5);
+		assert.deepEqual(
+			selected.map(({ index }) => index),
+			expected.map(({ index }) => index),
+		);
+		for (const [at, { index, id, coverage, standsFor, members, report, ...rest }] of Object.entries(
+			selected,
+		)) {
+			assert.ok(Math.abs(coverage - expected[at].coverage) < 1e-5);
+			assert.deepEqual([id, rest], [traces[index].id ?? null, { measuredOver: 12 }]);
+			assert.ok([0, 1].includes(standsFor - members.length));
+			for (const { index: other, similarity } of members)
+				assert.ok(Math.abs(similarity - Math.max(0, dot(vectors[index], vectors[other]))) < 1e-6);
+			// The report is that of a scorer that remembers what was kept before.
+			const own = new Scorer({ novelty });
+			for (const { index: before } of selected.slice(0, at)) await own.remember(traces[before]);
+			const { novelty: found, ...scored } = await own.explainValue(traces[index]);
+			assert.deepEqual([report.text.novelty, report.profile], [novelty, scored.profile]);
+			assert.deepEqual(
+				[report.novelty.source, report.novelty.nearest],
+				[found.source, found.nearest],
+			);
+			assert.ok(Math.abs(report.score - scored.score) < 1e-6);
 		}
+		const known = selected.flatMap(({ members }) => members.map(({ index }) => index));
+		assert.equal(new Set(known).size, known.length, "each stands for others");
 		assert.equal(scorer.status().cacheSize, 0);
 	});
 
-test("Scorer.select prefers another task to a repetition that comes first", async () => {
-	const texts = ["refund an order", "refund an order", "sort the letters"];
-	const given = texts.map((text, index) => novel(text, String(index)));
+test("Scorer.select reads arrays, sets and streams, and stops where nothing adds", async () => {
+	const given = tasks("a1", "a2", "b1");
 	async function* streamed() {
 		yield* given;
 	}
-	const scorer = new Scorer({ profiles, novelty: "words" });
+	const scorer = new Scorer(wordy);
 	for (const traces of [given, new Set(given), streamed()]) {
-		const selected = await scorer.select(traces, { threshold: 0.5 });
-		assert.deepEqual(
-			selected.map(({ id, report }) => [id, report.novelty.source, report.novelty.nearest]),
-			[
-				["0", "empty-cache", null],
-				["2", "cache", "0"],
-			],
-		);
+		const [first, second, ...others] = await scorer.select(traces);
+		assert.deepEqual([first.id, first.standsFor, first.members.length], ["a1", 2, 1]);
+		assert.deepEqual([first.members[0].index, second.id, second.members], [1, "b1", []]);
+		assert.deepEqual([second.coverage, others], [1, []]);
 	}
-	assert.equal((await scorer.select(given)).length, 3);
 	assert.deepEqual(await scorer.select([]), []);
 });
 
-test("Scorer.select without the embedder has the order of scores with a novelty of 0.5", async () => {
-	const scorer = new Scorer(off);
-	const selected = await scorer.select(some);
-	const scores = await scorer.evaluateValues(some);
-	const expected = [...some.keys()].toSorted((a, b) => scores[b] - scores[a] || a - b);
-	assert.deepEqual(
-		selected.map(({ index }) => index),
-		expected,
-	);
-	assert.ok(selected.every(({ report }) => report.novelty.source === "no-embedder"));
+test("Scorer.select ends at the wanted coverage", async () => {
+	const scorer = new Scorer(wordy);
+	const all = await scorer.select(many(50));
+	const selected = await scorer.select(many(50), { coverage: all[9].coverage });
+	assert.deepEqual(ids(selected), ids(all.slice(0, 10)));
+	assert.equal((await scorer.select(many(50), { coverage: 1 })).at(-1).coverage, 1);
+});
+
+test("Scorer.select compares runs unless novelty was set", async () => {
+	const kindOf = async ({ scoring, input }) => {
+		const scorer = new scoring.Scorer();
+		const kinds = [await scorer.select(input), [{ report: { text: scorer.status() } }]];
+		scoring.configure({ novelty: "text" });
+		kinds.push(await new scoring.Scorer().select(input));
+		return kinds.map(([{ report }]) => report.text.novelty);
+	};
+	const input = tasks("a1");
+	assert.deepEqual(await valueFrom(kindOf, { input }), ["run", "text", "text"]);
+	const env = { KNOWLEDGEPULSE_SCORING_NOVELTY: "words" };
+	assert.deepEqual(await valueFrom(kindOf, { input, env }), ["words", "words", "text"]);
+});
+
+test("Scorer.select weighs a known failure half, but not an assumed one", async () => {
+	const of = (id, metadata) => ({ ...named(id, "refund an order"), metadata });
+	const domain = { task_domain: "code" };
+	const scorer = new Scorer(wordy);
+	for (const [first, expected] of [
+		[{ success: false }, "2"],
+		[{ success: false, success_from: "assumed" }, "1"],
+		[{ success: false, success_from: "option" }, "2"],
+		[{ success: true }, "1"],
+	]) {
+		const traces = [of("1", { ...domain, ...first }), of("2", { ...domain, success: true })];
+		assert.deepEqual(ids(await scorer.select(traces)), [expected], JSON.stringify(first));
+	}
+});
+
+test("Scorer.select leaves out what was kept before, given or in the cache or store", async () => {
+	const traces = tasks("a2", "b1");
+	const scorer = new Scorer(wordy);
+	const [kept] = await scorer.select(traces, { against: new Set(tasks("a1")) });
+	assert.deepEqual([kept.id, kept.coverage, kept.standsFor], ["b1", 1, 1]);
+	assert.deepEqual([kept.report.novelty.source, kept.report.novelty.nearest], ["cache", "a1"]);
+	for (const scorer of [new Scorer(wordy), sharing().scorer(wordy)]) {
+		await scorer.evaluateValues(tasks("a1"));
+		assert.deepEqual(ids(await scorer.select(traces)), ["a2", "b1"]);
+		const [kept, ...others] = await scorer.select(traces, { againstCache: true });
+		assert.deepEqual([kept.id, kept.coverage, kept.report.novelty.nearest], ["b1", 1, "a1"]);
+		assert.deepEqual([others, scorer.status().cacheSize], [[], 1]);
+	}
+	const all = { against: tasks("a1", "b2"), onProgress: ({ stage }) => stages.add(stage) };
+	const stages = new Set();
+	assert.deepEqual(await scorer.select(traces, all), []);
+	assert.deepEqual([...stages], ["embed", "compare", "choose"]);
+});
+
+test("Scorer.select refuses a cache with vectors of another kind or model", async () => {
+	const refused = { code: "INVALID_OPTION", path: "againstCache" };
+	for (const scorer of [new Scorer(), sharing().scorer()])
+		await assert.rejects(scorer.select(tasks("a1"), { againstCache: true }), refused);
+	const body = async ({ scoring, input }) => {
+		scoring.configure({ novelty: "text" });
+		const { Scorer, _getLocalCache: cache, evaluateValue } = scoring;
+		await evaluateValue(input[0]);
+		return [cache().size, (await new Scorer().select(input, { againstCache: true })).length];
+	};
+	assert.deepEqual(await valueFrom(body, { input: tasks("a1") }), [1, 1]);
+});
+
+test("Scorer.select does not ask a store unless its traces count", async () => {
+	const ask = () => assert.fail("the store was asked");
+	const scorer = sharing().scorerThrough({ append: ask, read: ask }, wordy);
+	assert.equal((await scorer.select(tasks("a1", "b1"))).length, 2);
+	const failing = scorer.select(some, { againstCache: true });
+	await assert.rejects(failing, { code: "STORE_UNAVAILABLE" });
+});
+
+test("Scorer.select keeps at most so many of a group", async () => {
+	const scorer = new Scorer(wordy);
+	const all = many(30).map((one, index) => ({ ...one, "a/b": [{ n: index % 3 }], index }));
+	for (const group of [
+		"/a~1b/0/n",
+		(_, index) => String(index % 3),
+		({ index }) => `${index % 3}`,
+	]) {
+		const selected = await scorer.select(all, { perGroup: 2, group });
+		assert.deepEqual(
+			ids(selected)
+				.map((id) => id % 3)
+				.sort(),
+			[0, 0, 1, 1, 2, 2],
+		);
+	}
+	for (const group of ["/task", "/none", () => null, () => undefined])
+		assert.equal((await scorer.select(all, { perGroup: 1, group })).length, 30);
+});
+
+test("Scorer.select selects nothing without vectors", async () => {
+	assert.deepEqual(await new Scorer({ embedder: "off" }).select(some), []);
 	const required = new Scorer({ embedder: "required", library: "/missing", model: "/missing" });
 	await assert.rejects(required.select(some), { code: "EMBEDDER_UNAVAILABLE" });
+	const selected = await new Scorer(wordy).select([novel("?!"), novel("refund an order", "a")]);
+	assert.deepEqual(ids(selected), ["a"]);
 });
 
-test("Scorer.select does not ask the store", async () => {
-	const ask = () => assert.fail("the store was asked");
-	const scorer = sharing().scorerThrough({ append: ask, read: ask });
-	assert.equal((await scorer.select(some.slice(0, 3))).length, 3);
-});
-
-test("Scorer.select rejects for a wrong trace, iterable or option, and when the scorer is closed", async () => {
-	const scorer = new Scorer(off);
+test("Scorer.select rejects for a wrong trace or option, and when the scorer is closed", async () => {
+	const scorer = new Scorer(wordy);
 	for (const [traces, options, code, path] of [
 		[[trace(), {}], {}, "INVALID_TRACE", "metadata"],
 		[5, {}, "INVALID_OPTION", "traces"],
 		[[], { count: 0 }, "INVALID_OPTION", "count"],
-		[[], { threshold: 1.5 }, "INVALID_OPTION", "threshold"],
-		[[], { remember: true }, "INVALID_OPTION", "remember"],
+		[[], { coverage: 0 }, "INVALID_OPTION", "coverage"],
+		[[], { coverage: 1.1 }, "INVALID_OPTION", "coverage"],
+		[[], { threshold: 0.5 }, "INVALID_OPTION", "threshold"],
+		[[], { against: "traces" }, "INVALID_OPTION", "against"],
+		[[], { against: [{}] }, "INVALID_TRACE", "metadata"],
+		[[], { againstCache: 1 }, "INVALID_OPTION", "againstCache"],
+		[[], { group: "task" }, "INVALID_OPTION", "group"],
+		[[trace()], { group: () => 5 }, "INVALID_OPTION", "group"],
+		[[], { perGroup: 1 }, "INVALID_OPTION", "perGroup"],
+		[[], { perGroup: 1.5, group: "" }, "INVALID_OPTION", "perGroup"],
 	])
 		await assert.rejects(scorer.select(traces, options), { code, path });
+	const thrown = new Error("thrown on purpose");
+	const throws = () => {
+		throw thrown;
+	};
+	for (const options of [{ group: throws }, { onProgress: throws }])
+		await assert.rejects(scorer.select([trace()], options), thrown);
 	scorer.close();
 	for (const traces of [[], [trace()]])
 		await assert.rejects(scorer.select(traces), { code: "CLOSED" });
 });
 
-test("Scorer.select rejects with the reason of its signal", async () => {
-	const reason = new Error("stop");
-	const scorer = new Scorer({ precision: "fast" });
-	await assert.rejects(scorer.select(some, { signal: AbortSignal.abort(reason) }), reason);
-	const stop = new AbortController();
-	const selecting = scorer.select(
-		Array.from({ length: 200 }, (_, seed) => novel(words(400, seed))),
-		{ signal: stop.signal },
+const reason = new Error("stop");
+const ENDINGS = [
+	["the reason of its signal", (_, stop) => stop.abort(reason), reason],
+	["CLOSED when the scorer is closed", (scorer) => scorer.close(), { code: "CLOSED" }],
+];
+
+for (const [what, end, expected] of ENDINGS)
+	test(`Scorer.select rejects with ${what}, in each of its stages`, async () => {
+		const aborted = new Scorer(wordy).select(some, { signal: AbortSignal.abort(reason) });
+		await assert.rejects(aborted, reason);
+		for (const stage of ["embed", "compare", "choose"]) {
+			const scorer = new Scorer(wordy);
+			const stop = new AbortController();
+			const onProgress = (progress) => {
+				// In the next step.
+				if (progress.stage === stage) setImmediate(end, scorer, stop);
+			};
+			const selecting = scorer.select(many(1500), { onProgress, signal: stop.signal });
+			await assert.rejects(selecting, expected, stage);
+		}
+	});
+
+for (const [what, end, expected] of ENDINGS)
+	test(`Scorer.select rejects with ${what} while its source is silent`, async () => {
+		let isClosed = false;
+		const silent = {
+			[Symbol.asyncIterator]: () => silent,
+			next: () => new Promise(() => {}),
+			return: async () => {
+				isClosed = true;
+				return {};
+			},
+		};
+		const scorer = new Scorer(wordy);
+		const stop = new AbortController();
+		const selecting = scorer.select(silent, { signal: stop.signal });
+		setImmediate(end, scorer, stop);
+		await assert.rejects(selecting, expected);
+		assert.ok(isClosed);
+	});
+
+test("Scorer.select ends with its worker, and others go on", async () => {
+	const body = async ({ scoring, input }) => {
+		const { once } = await import("node:events");
+		const { Worker } = await import("node:worker_threads");
+		const code = `const { parentPort, workerData } = require("node:worker_threads");
+const scorer = new (require("@knowledgepulse/scoring").Scorer)({ novelty: "words" });
+scorer.select(workerData, { onProgress: ({ stage }) => parentPort.postMessage(stage) });`;
+		const worker = new Worker(code, { eval: true, workerData: input, execArgv: [] });
+		for (let stage = "embed"; stage === "embed"; ) [stage] = await once(worker, "message");
+		await worker.terminate();
+		return (await new scoring.Scorer({ novelty: "words" }).select(input.slice(0, 9))).length;
+	};
+	const { code, signal, stderr, value } = await run(body, { input: many(3000) });
+	assert.deepEqual(
+		{ code, signal, stderr, value },
+		{ code: 0, signal: null, stderr: "", value: 9 },
 	);
-	setTimeout(() => stop.abort(reason), 50);
-	await assert.rejects(selecting, reason);
 });

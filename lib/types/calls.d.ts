@@ -39,12 +39,44 @@ export interface DecideOptions extends CallOptions {
 	exact?: boolean | undefined;
 }
 
-/** Options of {@link Scorer.select}. */
+/** Options of {@link Scorer.select}. Without `count` and `coverage` it goes on until no trace adds anything. */
 export interface SelectOptions extends CallOptions {
-	/** The maximum number of traces, an integer from 1. Default: all. */
+	/** The maximum number of traces, an integer from 1. Default: until none adds anything. */
 	count?: number | undefined;
-	/** The lowest score of a selected trace, in [0, 1]. Default: `0`. */
-	threshold?: number | undefined;
+	/**
+	 * The {@link SelectedTrace.coverage} at which to end, in (0, 1]. Default: none. It is a strict measure: 0.5
+	 * usually has every task.
+	 */
+	coverage?: number | undefined;
+	/** Traces that were kept before: they cover others and are not selected. Default: none. */
+	against?: Traces | undefined;
+	/**
+	 * Whether the traces in the cache or store were kept before as well. The scorer needs the option
+	 * {@link ConfigureOptions.novelty}, so that its vectors are of one kind. Default: `false`.
+	 */
+	againstCache?: boolean | undefined;
+	/** The maximum number of traces of a group, an integer from 1; needs `group`. Default: all. */
+	perGroup?: number | undefined;
+	/**
+	 * A JSON pointer (RFC 6901) into a trace, to the string, number or boolean that is its group, or a
+	 * function that returns it. A trace without one is in no group. Default: none.
+	 */
+	group?:
+		| string
+		| ((trace: ReasoningTrace, index: number) => string | null | undefined)
+		| undefined;
+	/** Called after each trace that is embedded, and about ten times a second or more often after that. */
+	onProgress?: ((progress: SelectProgress) => void) | undefined;
+}
+
+/** How far {@link Scorer.select} is. */
+export interface SelectProgress {
+	/** Embedding traces, comparing each with all, or choosing. */
+	stage: "embed" | "compare" | "choose";
+	/** The number of traces embedded, compared or chosen. */
+	done: number;
+	/** How many there are, or may be chosen at most. While they are embedded, only known for arrays. */
+	total: number | undefined;
 }
 
 /** Options of {@link similar}. */

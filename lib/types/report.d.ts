@@ -53,8 +53,8 @@ export interface ScoreReport {
 	/** The domain whose weights were used, or `"default"`. */
 	profile: string;
 	/**
-	 * A note if the domain resembles one with other weights, as `"code-review"` resembles `"code"`; else
-	 * `null`.
+	 * A note if the domain resembles one with other weights, as `"code-review"` resembles `"code"`, or if the
+	 * nearest trace has the same `id`; else `null`.
 	 */
 	hint: string | null;
 	/** In order of application. */
@@ -104,15 +104,25 @@ export interface Decision {
 	bounds: [least: number, greatest: number];
 	/** `null` without a score. */
 	novelty: ScoreNovelty | null;
+	/** A note if the bounds are below the threshold, or that of the {@link ScoreReport}; else `null`. */
+	hint: string | null;
 }
 
-/** A trace that {@link Scorer.select} has selected. */
+/** A trace that {@link Scorer.select} keeps. */
 export interface SelectedTrace {
 	/** Its index among the given traces. */
 	index: number;
 	/** `null` for a trace without one. */
 	id: string | null;
-	/** The report with the novelty against the traces that were selected before it. */
+	/** The share of what all traces would cover that the traces up to this one cover, in [0, 1]. */
+	coverage: number;
+	/** How many traces it covers best, the first selected of equals; usually it is one of them. */
+	standsFor: number;
+	/** These without itself, the most similar first, with cosine similarities in [0, 1]. */
+	members: { index: number; similarity: number }[];
+	/** The number of traces that `coverage` is measured over: all, or about 10,000 of more than 20,000. */
+	measuredOver: number;
+	/** The report with the novelty against the traces that were kept before it. */
 	report: ScoreReport;
 }
 

@@ -1,5 +1,6 @@
 import type { forget } from "../../index.js";
 import type { LogFormat } from "./logs.js";
+import type { Scorer } from "./scorer.js";
 
 /** What an agent did in one step. Any other string is accepted and counts as a further type. */
 export type StepType = "thought" | "tool_call" | "observation" | "error_recovery";
@@ -28,6 +29,8 @@ export interface ReasoningTrace {
 		/** Selects the weights by exact match, or the default ones. */
 		task_domain: string;
 		success: boolean;
+		/** `"assumed"` if nothing says it: {@link Scorer.select} then does not take it for a failure. */
+		success_from?: string | undefined;
 		created_at?: string | undefined;
 		quality_score?: number | undefined;
 		visibility?: string | undefined;

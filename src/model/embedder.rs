@@ -48,6 +48,8 @@ pub struct ModelEmbedder {
     pub mode: Mode,
     pub model: Arc<SharedModel>,
     pub novelty: NoveltyKind,
+    /// That of selections, unless `novelty` was set: it compares runs.
+    pub for_selections: Option<Arc<ModelEmbedder>>,
     pub long_text: LongText,
     /// The default threshold of decisions.
     pub threshold: f64,

@@ -78,6 +78,18 @@ impl Fired {
         self.rules().fold(weighted, |score, rule| (rule.correct)(score))
     }
 
+    /// Corrects a weighted sum in \[0, 1\] by the rules in order. Returns the score, and what they changed.
+    pub fn apply(self, weighted: f64) -> (f64, Vec<Override>) {
+        let mut score = weighted;
+        let mut overrides = Vec::new();
+        for rule in self.rules() {
+            let after = (rule.correct)(score);
+            overrides.push(Override { name: rule.name, before: score, after });
+            score = after;
+        }
+        (score, overrides)
+    }
+
     fn rules(self) -> impl Iterator<Item = &'static Rule> {
         RULES.iter().zip(self.0).filter_map(|(rule, fired)| fired.then_some(rule))
     }
@@ -86,16 +98,4 @@ impl Fired {
 /// Returns the names of all rules, in order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|rule| rule.name)
-}
-
-/// Applies every rule in order. Returns the final score, and the rules that fired.
-pub fn apply(trace: &Trace, weighted: f64) -> (f64, Vec<Override>) {
-    let mut score = weighted;
-    let mut fired = Vec::new();
-    for rule in Fired::of(trace).rules() {
-        let after = (rule.correct)(score);
-        fired.push(Override { name: rule.name, before: score, after });
-        score = after;
-    }
-    (score, fired)
 }

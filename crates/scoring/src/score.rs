@@ -5,9 +5,9 @@ use serde::Serialize;
 use crate::{
     dimensions::Dimensions,
     novelty::Novelty,
-    overrides::{self, Fired, Override},
+    overrides::{Fired, Override},
     trace::Trace,
-    weights::{Profile, Profiles, Weights},
+    weights::{Profile, Profiles},
 };
 
 /// A score with its parts.
@@ -21,7 +21,7 @@ pub struct Score {
     /// The weights, and their domain.
     #[serde(flatten)]
     pub profile: Profile,
-    /// A note for people if the domain resembles one with other weights.
+    /// A note for people if the domain resembles one with other weights, or the nearest trace has the same id.
     pub hint: Option<String>,
     /// The rules that fired, in order.
     pub overrides: Vec<Override>,
@@ -29,14 +29,20 @@ pub struct Score {
     pub novelty: Novelty,
 }
 
+/// Where the nearest trace has the id of the scored one.
+const AGAIN: &str =
+    "the nearest is this trace itself, scored before: known: \"again\" leaves it out";
+
 impl Score {
     /// Scores `trace`, whose novelty is known, by the profile of its domain.
     pub fn of(trace: &Trace, novelty: Novelty, profiles: &Profiles) -> Self {
-        let dimensions = Dimensions::of(trace, novelty.value());
-        let profile = profiles.for_domain(trace.domain());
-        let hint = profiles.hint(trace.domain());
-        let (value, overrides) = overrides::apply(trace, profile.weights.apply(&dimensions));
-        Self { value, dimensions, profile, hint, overrides, novelty }
+        let own = novelty.nearest().and_then(|nearest| nearest.id.as_deref());
+        let is_own = own.is_some() && own == trace.id().map(|id| &**id);
+        let mut score = Scored::of(trace, profiles).score(novelty);
+        if is_own {
+            score.hint = Some(score.hint.map_or(AGAIN.into(), |hint| format!("{hint}; {AGAIN}")));
+        }
+        score
     }
 
     /// Returns the lowest and the highest score that `trace` can have for any novelty: those at 0 and 1.
@@ -45,7 +51,7 @@ impl Score {
     ///
     /// With everything else fixed, the score never falls as novelty rises, rounding included. Its weight is not
     /// negative, and in floating point a product with such a number, a sum and a minimum or maximum with a constant
-    /// never fall as one operand rises. That also holds for every rule of [`overrides`], and which of them fire does
+    /// never fall as one operand rises. That also holds for every rule of [`overrides`](crate::overrides), and which of them fire does
     /// not depend on novelty. So scores lie between those for 0 and 1, which are computed in the same order.
     ///
     /// ```
@@ -63,20 +69,35 @@ impl Score {
 }
 
 /// The score of a trace as a function of its novelty.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scored {
-    weights: Weights,
+    profile: Profile,
+    hint: Option<String>,
     fired: Fired,
     dimensions: Dimensions,
 }
 
 impl Scored {
     pub fn of(trace: &Trace, profiles: &Profiles) -> Self {
-        let weights = profiles.for_domain(trace.domain()).weights;
-        Self { weights, fired: Fired::of(trace), dimensions: Dimensions::of(trace, 0.0) }
+        let (profile, hint) = (profiles.for_domain(trace.domain()), profiles.hint(trace.domain()));
+        Self { profile, hint, fired: Fired::of(trace), dimensions: Dimensions::of(trace, 0.0) }
     }
 
     /// Returns the value of [`Score::of`] for this novelty.
     pub fn value(&self, novelty: f64) -> f64 {
-        self.fired.correct(self.weights.apply(&Dimensions { novelty, ..self.dimensions }))
+        self.fired.correct(self.weighted(novelty).1)
+    }
+
+    fn weighted(&self, novelty: f64) -> (Dimensions, f64) {
+        let dimensions = Dimensions { novelty, ..self.dimensions };
+        (dimensions, self.profile.weights.apply(&dimensions))
+    }
+
+    /// Returns the value of [`Score::of`].
+    pub fn score(self, novelty: Novelty) -> Score {
+        let (dimensions, weighted) = self.weighted(novelty.value());
+        let (value, overrides) = self.fired.apply(weighted);
+        let Self { profile, hint, .. } = self;
+        Score { value, dimensions, profile, hint, overrides, novelty }
     }
 }

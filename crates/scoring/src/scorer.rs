@@ -154,6 +154,15 @@ impl Scorer {
         }
     }
 
+    /// Fails once it is closed.
+    ///
+    /// # Errors
+    ///
+    /// `CLOSED`.
+    pub fn check_open(&self) -> Result<()> {
+        if self.common.is_closed() { Err(Error::closed()) } else { Ok(()) }
+    }
+
     /// Returns counts and latencies of the calls so far.
     pub fn statistics(&self) -> Statistics {
         self.common.count(|statistics| statistics.clone())
@@ -219,9 +228,7 @@ impl Scorer {
         needs_score: bool,
     ) -> Result<([f64; 2], Option<bool>)> {
         let submitted = Instant::now();
-        if self.common.is_closed() {
-            return Err(Error::closed());
-        }
+        self.check_open()?;
         let bounds @ [least, greatest] = Score::bounds(trace, &self.options().profiles);
         if needs_score || (least < threshold && greatest >= threshold) {
             return Ok((bounds, None));
@@ -273,9 +280,7 @@ impl Scorer {
     /// `CLOSED` after [`Scorer::close`], or the error of `work`.
     pub fn during<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         let mut order = self.lock();
-        if self.common.is_closed() {
-            return Err(Error::closed());
-        }
+        self.check_open()?;
         order.others += 1;
         drop(order);
         let result = catch_unwind(AssertUnwindSafe(work));

@@ -1,159 +1,145 @@
-//! A set of traces, chosen by the score that each adds to the set.
+//! The fewest traces that stand for all: facility location over their vectors, chosen greedily.
+//!
+//! The similarity of two traces is `s(i, j) = max(0, vᵢ · vⱼ)³`. A trace `i` is covered by
+//! `cᵢ = max over the kept j of qⱼ s(i, j)`, where `qⱼ` is ½ for a trace that is known to have failed, and 1 for others
+//! and for those that were kept before. The next trace is the one that adds most to `F = Σ cᵢ`, the first of equals. `F`
+//! is monotone and submodular, so the set reaches 1 − 1/e of the best of its size (Nemhauser, Wolsey, Fisher, 1978; for
+//! texts Lin and Bilmes, 2011).
+//!
+//! What a trace adds never rises as the set grows. So what it added to a smaller set is a bound, and only the traces with
+//! the greatest bounds are computed again (Minoux, Accelerated Greedy Algorithms, 1978): first a bound for the present
+//! set, from the traces whose cover has changed, then, if it is still among the greatest, exactly. Of very many traces,
+//! `F` is summed over a sample (Mirzasoleiman et al., Distributed Submodular Maximization, 2013).
 
-use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
+mod selection;
+mod sums;
 
-use knowledgepulse_workers::CancelToken;
+use std::sync::Arc;
+
+pub use selection::Selection;
 use serde::Serialize;
+use sums::{Row, cube, dot, row_of};
 
 use crate::{
-    cache::{Nearest, dot_of, normalize_into, row_length},
+    cache::Nearest,
     embed::{Embedded, TextFacts},
-    error::{Error, Result},
+    error::Result,
     id::Id,
-    novelty::Novelty,
-    score::{Score, Scored},
+    score::Scored,
     scorer::{Report, Times},
     trace::Trace,
     weights::Profiles,
 };
 
-/// A trace that can be selected.
+/// Fails once the work is to end.
+pub type Check<'a> = &'a (dyn Fn() -> Result<()> + Sync);
+
+/// A trace that can be selected, or was kept before.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    trace: Trace,
-    /// The vector as a row of a cache, or why there is none.
-    row: Result<Vec<f32>, Arc<str>>,
+    id: Option<Id>,
+    scored: Scored,
+    /// The vector; empty if there is none.
+    row: Row,
+    /// Why there is no vector.
+    reason: Option<Arc<str>>,
     text: Option<TextFacts>,
     times: Times,
+    /// The most similar trace of a memory whose traces were kept before.
+    nearest: Option<Nearest>,
+    group: Option<u32>,
+    weight: f64,
 }
 
 impl Candidate {
-    /// Returns a trace with its embedding, or the reason why there is none.
-    pub fn new(trace: Trace, embedded: Result<Embedded, Arc<str>>) -> Self {
-        let (mut text, mut times) = (None, Times::default());
-        let row = embedded.map(|Embedded { embedding, text: facts, tokenize, infer, .. }| {
-            text = Some(facts);
-            times = Times { total: tokenize.saturating_add(infer), tokenize, infer, ..times };
-            let mut row = vec![0.0; row_length(embedding.len())];
-            normalize_into(&mut row, &embedding);
-            row
-        });
-        Self { trace, row, text, times }
+    /// Returns a trace, of which the steps are not kept, with its embedding, or the reason why there is none, and the
+    /// most similar trace of a memory whose traces were kept before.
+    pub fn new(
+        trace: &Trace,
+        embedded: Result<Embedded, Arc<str>>,
+        nearest: Option<Nearest>,
+        profiles: &Profiles,
+    ) -> Self {
+        let (id, scored) = (trace.id().cloned(), Scored::of(trace, profiles));
+        let (row, reason, text, times) = match embedded {
+            Err(reason) => (Row::default(), Some(reason), None, Times::default()),
+            Ok(Embedded { embedding, text, tokenize, infer, .. }) => {
+                let total = tokenize.saturating_add(infer);
+                let times = Times { total, tokenize, infer, ..Times::default() };
+                (row_of(&embedding), None, Some(text), times)
+            }
+        };
+        Self { id, scored, row, reason, text, times, nearest, group: None, weight: 1.0 }
+    }
+
+    /// Sets its group, and whether it is known to have failed.
+    pub fn in_group(self, group: Option<u32>, is_failed: bool) -> Self {
+        Self { group, weight: if is_failed { 0.5 } else { 1.0 }, ..self }
     }
 
     /// Returns why there is no embedding.
     pub fn reason(&self) -> Option<&Arc<str>> {
-        self.row.as_ref().err()
+        self.reason.as_ref()
     }
+
+    /// The cosine similarity, in \[-1, 1\]; 0 without a vector.
+    fn similarity(&self, other: &Self) -> f64 {
+        dot(&self.row, &other.row).clamp(-1.0, 1.0)
+    }
+
+    /// How much it covers another trace.
+    fn covers(&self, other: &Self) -> f64 {
+        cube(dot(&self.row, &other.row)) * self.weight
+    }
+}
+
+/// When a selection ends; it also ends when no trace adds anything.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Limits {
+    /// The most traces.
+    pub count: usize,
+    /// The wanted coverage.
+    pub coverage: f64,
+    /// The most traces of a group.
+    pub per_group: usize,
 }
 
 /// A selected trace. Serialised as `SelectedTrace` in JavaScript.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Selected {
     /// Its index among the candidates.
     pub index: usize,
     /// Its id, if it has one.
     pub id: Option<Id>,
-    /// The report at its place in the set.
+    /// `F` of the set up to it, divided by `F` of all candidates, in \[0, 1\].
+    pub coverage: f64,
+    /// How many candidates it covers best: of those that cover as well, the first.
+    pub stands_for: usize,
+    /// These without itself, the most similar first.
+    pub members: Vec<Member>,
+    /// The number of candidates that `F` is summed over.
+    pub measured_over: usize,
+    /// The report with the novelty against those kept before it.
     pub report: Report,
 }
 
-/// A candidate, compared with the first traces of the set.
-struct Compared<'a> {
-    candidate: &'a Candidate,
-    scored: Scored,
-    /// The number of these traces.
-    count: usize,
-    /// The greatest similarity to one of them, and its index among the candidates; the first of equals.
-    nearest: Option<(f32, usize)>,
+/// A candidate that a kept trace stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Member {
+    /// Its index among the candidates.
+    pub index: usize,
+    /// The cosine similarity, in \[0, 1\].
+    pub similarity: f64,
 }
 
-impl<'a> Compared<'a> {
-    fn of(candidate: &'a Candidate, profiles: &Profiles) -> Self {
-        let scored = Scored::of(&candidate.trace, profiles);
-        Self { candidate, scored, count: 0, nearest: None }
-    }
-
-    /// Compares with the rest of the set. Returns whether there is any.
-    fn compare(&mut self, set: &[(usize, &[f32])]) -> bool {
-        let Ok(row) = &self.candidate.row else { return false };
-        let rest = &set[self.count..];
-        self.count = set.len();
-        for (index, other) in rest {
-            let similarity = dot_of(row, other);
-            if self.nearest.is_none_or(|(greatest, _)| similarity > greatest) {
-                self.nearest = Some((similarity, *index));
-            }
-        }
-        !rest.is_empty()
-    }
-
-    fn novelty(&self, candidates: &[Arc<Candidate>]) -> Novelty {
-        let nearest = |(similarity, index): (f32, usize)| {
-            let id = candidates[index].trace.id().map(|id| Arc::from(&**id));
-            Novelty::Cache(Nearest { similarity: similarity.into(), id })
-        };
-        match self.candidate.reason() {
-            Some(reason) => Novelty::NoEmbedder(reason.clone()),
-            None => self.nearest.map_or(Novelty::EmptyCache, nearest),
-        }
-    }
-}
-
-/// Selects up to `count` candidates one after another, until the next score is below the threshold: always the one with
-/// the greatest score if its novelty is measured against those selected before, the first of equals. All vectors must be
-/// of one model.
-///
-/// # Why few scores are computed again
-///
-/// A greater set only lowers novelty, which is a minimum over the set, and with it the score (see [`Score::bounds`]). So a
-/// score that was computed for a smaller set is an upper bound, and the greatest of these is selected if it is up to date
-/// (Minoux, Accelerated Greedy Algorithms, 1978). Only the first vector of the set can raise the neutral novelty.
-///
-/// # Errors
-///
-/// `ABORTED` once `cancel` is cancelled.
-pub fn select(
-    candidates: &[Arc<Candidate>],
-    profiles: &Profiles,
-    (count, threshold): (usize, f64),
-    cancel: &CancelToken,
-) -> Result<Vec<Selected>> {
-    let mut all: Vec<_> = candidates.iter().map(|it| Compared::of(it, profiles)).collect();
-    // The bits of numbers of 0 or more have their order.
-    let entry = |all: &[Compared], index: usize| {
-        let score = all[index].scored.value(all[index].novelty(candidates).value());
-        (score.to_bits(), Reverse(index))
-    };
-    let mut queue: BinaryHeap<_> = (0..all.len()).map(|index| entry(&all, index)).collect();
-    let (mut set, mut selected) = (Vec::new(), Vec::new());
-    while selected.len() < count
-        && let Some((bits, Reverse(index))) = queue.pop()
-    {
-        if cancel.is_cancelled() {
-            return Err(Error::aborted());
-        }
-        if all[index].compare(&set) {
-            queue.push(entry(&all, index));
-            continue;
-        }
-        if f64::from_bits(bits) < threshold {
-            break;
-        }
-        let Candidate { trace, row, text, times } = &*candidates[index];
-        let score = Score::of(trace, all[index].novelty(candidates), profiles);
-        let report = Report { score, text: text.clone(), times: *times };
-        selected.push(Selected { index, id: trace.id().cloned(), report });
-        if let Ok(row) = row {
-            set.push((index, &row[..]));
-            if set.len() == 1 {
-                let rest: Vec<_> = queue.into_iter().map(|(_, Reverse(index))| index).collect();
-                for &index in &rest {
-                    all[index].compare(&set);
-                }
-                queue = rest.into_iter().map(|index| entry(&all, index)).collect();
-            }
-        }
-    }
-    Ok(selected)
+/// How far a selection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    /// `compare` or `choose`.
+    pub stage: &'static str,
+    /// The number of traces that were compared with all, or kept.
+    pub done: usize,
+    /// The number of traces to compare, or the most to keep.
+    pub total: usize,
 }

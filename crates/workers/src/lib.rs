@@ -1,4 +1,4 @@
-//! Runs the work of the engine: threads in three lanes, cancellation, and injected faults.
+//! Runs the work of the engine: threads in four lanes, cancellation, and injected faults.
 
 #![forbid(unsafe_code)]
 
@@ -7,4 +7,7 @@ pub mod fault;
 mod pool;
 
 pub use cancel::CancelToken;
-pub use pool::{IMPORTS, LONG, Lane, Threads, WORKERS, available_cores, builder, run_both};
+pub use pool::{
+    IMPORTS, LONG, Lane, SELECTIONS, Threads, WORKERS, available_cores, builder, run_both,
+    share_out,
+};

@@ -1,9 +1,9 @@
-//! The worker threads of the process, in three lanes.
+//! The worker threads of the process, in four lanes.
 
 use std::{
     collections::VecDeque,
-    io,
-    panic::{AssertUnwindSafe, catch_unwind},
+    io, iter,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Mutex, MutexGuard, PoisonError},
     thread::{self, ScopedJoinHandle, Thread},
 };
@@ -28,6 +28,9 @@ pub static IMPORTS: Lane = Lane::new("kp-import", available_cores, BACKGROUND);
 
 /// Work that takes seconds, such as a calibration, on one thread.
 pub static LONG: Lane = Lane::new("kp-long", || 1, BACKGROUND);
+
+/// Selections, step by step, each on two threads.
+pub static SELECTIONS: Lane = Lane::new("kp-select", || 1, BACKGROUND);
 
 /// Threads for one kind of work.
 ///
@@ -169,6 +172,26 @@ pub fn run_both<A: Send, B>(
     })
 }
 
+/// Does `work` for each of the parts, on this thread and on another of the same priority, until one of them fails.
+///
+/// # Errors
+///
+/// The failure of a part; the others may not have been done.
+pub fn share_out<P: Send, E: Send>(
+    parts: impl Iterator<Item = P> + Send,
+    work: impl Fn(P) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let is_one = matches!(parts.size_hint(), (_, Some(0 | 1)));
+    let parts = Mutex::new(parts);
+    let take = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let run = || iter::from_fn(take).try_for_each(&work);
+    if is_one {
+        return run();
+    }
+    let (other, here) = run_both(run, run);
+    other.unwrap_or_else(|panic| resume_unwind(panic)).and(here)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,7 +240,7 @@ mod tests {
         };
         let usual = niceness(&WORKERS);
         let lower = (usual + BACKGROUND).min(19);
-        assert_eq!([niceness(&IMPORTS), niceness(&LONG)], [lower, lower]);
+        assert_eq!([&IMPORTS, &LONG, &SELECTIONS].map(niceness), [lower; 3]);
     }
 
     #[test]

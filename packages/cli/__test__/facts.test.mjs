@@ -75,7 +75,10 @@ for (const [options, days] of [
 for (const text of ["yesterday", "2026-02-30", "2026"])
 	test(`kp-score score --since refuses ${text}`, async () => {
 		const { stderr } = await assertEnds(2, [...DAYS, "--since", text]);
-		assert.match(stderr, /Expected a day such as 2026-01-31, or an ISO 8601 time\./);
+		assert.match(
+			stderr,
+			/Expected a day such as 2026-01-31, days ago such as 7d, or an ISO 8601 time\./,
+		);
 	});
 
 test("kp-score score --facts shows facts in place of the dimensions, and dashes for unknown ones", async () => {
@@ -91,6 +94,23 @@ test("kp-score score --facts shows facts in place of the dimensions, and dashes 
 		dashes,
 	]);
 	assert.match(stderr, /^active without pauses of more than 10 minutes · /m);
+});
+
+test("kp-score score --by week has a line for each week, and --exclude-project leaves projects out", async () => {
+	const weeks = await rowsOf([...DAYS, "--by", "week"]);
+	// Mondays; the first of February was a Sunday.
+	assert.deepEqual(
+		weeks.map(({ week, runs }) => [week, runs]),
+		[
+			[null, 1],
+			["2026-01-26", 1],
+			["2026-02-02", 2],
+		],
+	);
+	const others = await rowsOf([...DAYS, "--exclude-project", "shop", "--exclude-project", "no"]);
+	assert.deepEqual(others.map(({ facts }) => facts?.cwd ?? null).sort(), ["/home/me/garden", null]);
+	const { stdout } = await assertEnds(0, [...DAYS, "--by", "week", "--table"]);
+	assert.match(stdout, /^week +runs /);
 });
 
 test("kp-score score --by project sums up the runs of each project", async () => {

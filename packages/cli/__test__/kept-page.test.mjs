@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { scoreWith } from "@knowledgepulse/scoring";
 import { launch, missing, open, violations } from "../../../__test__/support/browser.mjs";
 import { keptPage, stepsOf } from "../lib/kept-page.js";
-import { file, folder, linesOf, OFF, rowsOf, traceOf } from "./support.mjs";
+import { assertEnds, file, folder, linesOf, OFF, parsed, rowsOf, traceOf } from "./support.mjs";
 
 const HOSTILE =
 	"</template></ol></script><script>document.title = 'run'</script><img src=//a.example>";
@@ -140,3 +140,26 @@ testPage(
 		assert.equal(await savedBy(page), lines.join("\r\n"));
 	},
 );
+
+test("kp-score select --html makes a page whose labels it takes", { skip: missing }, async () => {
+	const args = ["select", "traces.jsonl", "--novelty", "words", "--count", "3"];
+	await assertEnds(0, [...args, "--html", "review.html"]);
+	const { page } = await open(browser, join(folder, "review.html"), WIDE);
+	for (const key of "kkd") await page.keyboard.press(key);
+	const [[keep], [drop]] = (await savedBy(page))
+		.split("\r\n")
+		.slice(1, 3)
+		.map((line) => line.split(","))
+		.toSorted(([, a], [, b]) => b - a);
+	await page.close();
+	const labelled = [...args, "--labels", "labels.csv", "--success", "--dropped", "dropped.jsonl"];
+	const rows = await rowsOf(labelled);
+	assert.ok(rows.every(({ id }) => id !== drop));
+	const kept = await rowsOf([...args, "--labels", "labels.csv"]);
+	const of = (id) => kept.find((row) => row.id === id)?.success;
+	assert.notEqual(of(keep), false);
+	const { id, reason } = parsed(readFileSync(join(folder, "dropped.jsonl"), "utf8")).find(
+		({ id }) => id === drop,
+	);
+	assert.deepEqual([id, reason], [drop, "failed"]);
+});

@@ -48,12 +48,15 @@ for (const [name, ...options] of [
 		assert.equal(first.length, RUNS);
 		const { stdout, stderr } = await assertEnds(0, args);
 		assert.equal(stdout, "");
-		assert.match(stderr, /6 of 6 scored before: not scored; --again scores them/);
+		assert.match(stderr, /6 of 6 scored before, or repeated here: not scored; --again scores them/);
 		// Between the others.
 		const metadata = { created_at: "2026-01-01T00:00:02.500Z" };
 		file("new/new.jsonl", linesOf([traceOf(700, { metadata })]));
 		const more = await assertEnds(0, [...args, "new"]);
-		assert.match(more.stderr, /6 of 7 scored before: not scored; --again scores them/);
+		assert.match(
+			more.stderr,
+			/6 of 7 scored before, or repeated here: not scored; --again scores them/,
+		);
 		assert.deepEqual(
 			parsed(more.stdout).map(({ id }) => id),
 			["t:700"],

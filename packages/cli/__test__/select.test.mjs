@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { assertEnds, file, folder, idsOf, linesOf, parsed, rowsOf, traceOf } from "./support.mjs";
 
-/** Runs of three tasks, each done twice; `t:n` and `t:n+3` are alike, and later ones are more certain. */
+/** Runs of three tasks, each done twice; `t:n` and `t:n+3` are alike. The second run of each is known to have failed. */
 const TASKS = ["Prune the roses in March", "Repair the roof of the shed", "Pay the bill for water"];
 
-const runOf = (n) =>
-	traceOf(n, { objective: TASKS[n % 3], confidence: 0.5 + n / 20, metadata: { success: true } });
+const runOf = (n, metadata = {}) =>
+	traceOf(n, { objective: TASKS[n % 3], metadata: { success: n < 3, ...metadata } });
 
 for (const [name, ...runs] of [
 	["a/one", 0, 1],
@@ -16,10 +16,12 @@ for (const [name, ...runs] of [
 	["b/one", 3, 4],
 	["b/two", 5],
 ])
-	file(`runs/${name}.jsonl`, linesOf(runs.map(runOf)));
+	file(`runs/${name}.jsonl`, linesOf(runs.map((n) => runOf(n))));
 file("runs/a/notes.json", '{"no": "log"}');
 
 const SELECT = ["select", "runs", "--novelty", "words"];
+
+const read = (name) => parsed(readFileSync(join(folder, name), "utf8"));
 
 /** The logs in a folder and its subfolders. */
 const logsIn = (name) =>
@@ -28,93 +30,186 @@ const logsIn = (name) =>
 		.map((path) => path.replaceAll("\\", "/"))
 		.sort();
 
-const scoresOf = (rows) => rows.map(({ score }) => score);
-
-test("kp-score select chooses the best different runs, in their order", async () => {
-	const rows = await rowsOf([...SELECT, "--count", "4"]);
-	// The more certain run of each task, and then one that has been done.
+test("kp-score select keeps a run of each task, and says what it stands for", async () => {
+	const rows = await rowsOf([...SELECT, "--count", "3"]);
+	// Those that have not failed stand better for others.
+	assert.deepEqual(rows.map(({ id }) => id).sort(), ["t:0", "t:1", "t:2"]);
 	assert.deepEqual(
-		rows
-			.map(({ id }) => id)
-			.slice(0, 3)
-			.sort(),
-		["t:3", "t:4", "t:5"],
+		rows.map(({ standsFor }) => standsFor),
+		[2, 2, 2],
 	);
+	const coverages = rows.map(({ coverage }) => coverage);
 	assert.deepEqual(
-		scoresOf(rows.slice(1)),
-		scoresOf(rows.slice(1)).sort((a, b) => b - a),
+		coverages,
+		coverages.toSorted((a, b) => a - b),
 	);
-	const [first, , , last] = rows;
-	assert.deepEqual([first.similarity, first.nearest, first.dimensions.novelty], [null, null, 0.5]);
-	assert.ok(last.dimensions.novelty < 0.5);
-	assert.equal(
-		last.nearest,
-		last.id.replace(/\d/, (n) => Number(n) + 3),
-	);
+	assert.deepEqual([rows[0].nearest, rows[0].dimensions.novelty], [null, 0.5]);
 	// Every row can be explained.
-	file("chosen-rows.jsonl", linesOf(rows));
-	const { stdout } = await assertEnds(0, ["explain", "chosen-rows.jsonl", "--table"]);
-	assert.equal(stdout.match(/^0\.\d{3} {2}t:/gm).length, 4);
+	file("kept-rows.jsonl", linesOf(rows));
+	const { stdout } = await assertEnds(0, ["explain", "kept-rows.jsonl", "--table"]);
+	assert.equal(stdout.match(/^0\.\d{3} {2}t:/gm).length, 3);
+	const table = await assertEnds(0, [...SELECT, "--count", "2", "--table"]);
+	assert.match(table.stdout, /^ ?score {2}cover {4}for .*\n(?:0\.\d{3} +\d+% +\d .*\n){2}$/);
 });
 
-test("kp-score select --threshold ends before the first lower score", async () => {
-	const all = await rowsOf(SELECT);
-	assert.equal(all.length, 6);
-	const { score } = all[3];
-	assert.deepEqual(await rowsOf([...SELECT, "--threshold", String(score)]), all.slice(0, 4));
+test("kp-score select --coverage ends at the first run that reaches it", async () => {
+	const all = await rowsOf([...SELECT, "--count", "6"]);
+	const first = await idsOf([...SELECT, "--coverage", String(all[1].coverage)]);
+	assert.deepEqual(
+		first,
+		all.slice(0, 2).map(({ id }) => id),
+	);
 });
 
-test("kp-score select -o writes the chosen traces, and --copy their logs", async () => {
+test("kp-score select -o writes what is shown, and --copy the logs, which are no sources again", async () => {
 	const args = [...SELECT, "--count", "3"];
 	const ids = await idsOf(args);
-	const to = join("out", "deep");
-	file("out/deep/one.jsonl", "old");
-	const options = ["-o", "chosen.jsonl", "--copy", to];
-	const { stdout, stderr } = await assertEnds(0, [...args, ...options]);
-	assert.deepEqual(
-		parsed(stdout).map(({ id }) => id),
-		ids,
-	);
-	const chosen = parsed(readFileSync(join(folder, "chosen.jsonl"), "utf8"));
-	assert.deepEqual(
-		chosen,
-		ids.map((id) => runOf(Number(id.slice(2)))),
-	);
-	// All that is chosen is in one folder.
-	assert.deepEqual(logsIn(to), ["one.jsonl", "two.jsonl"]);
-	for (const name of ["one.jsonl", "two.jsonl"])
+	const to = join("runs", "deep");
+	const options = ["-o", "kept.jsonl", "--copy", to];
+	for (let times = 0; times < 2; times++) {
+		const { stdout, stderr } = await assertEnds(0, [...args, ...options]);
 		assert.deepEqual(
-			readFileSync(join(folder, to, name)),
-			readFileSync(join(folder, "runs/b", name)),
+			parsed(stdout).map(({ id }) => id),
+			ids,
 		);
-	assert.match(stderr, /^3 runs of 6 traces\ntraces: chosen\.jsonl\n2 logs copied to out.deep$/m);
-	await assertEnds(0, [...SELECT, "--copy", "all"]);
-	assert.deepEqual(logsIn("all"), [
-		"a/deep/two.jsonl",
-		"a/one.jsonl",
-		"b/one.jsonl",
-		"b/two.jsonl",
-	]);
+		assert.deepEqual(
+			read("kept.jsonl"),
+			ids.map((id) => runOf(Number(id.slice(2)))),
+		);
+		assert.deepEqual(logsIn(to), ["deep/two.jsonl", "one.jsonl"]);
+		assert.match(stderr, /^3 runs of 6 traces: coverage \d+\.\d %$/m);
+		assert.match(stderr, /^traces: kept\.jsonl\n2 logs copied to runs.deep$/m);
+	}
+	rmSync(join(folder, to), { recursive: true });
+});
+
+test("kp-score select reads every run once, also from standard input", async () => {
+	const input = linesOf([0, 1, 0, 2].map((n) => runOf(n)));
+	const args = ["select", "-", "--novelty", "words", "--count", "9", "-o", "streamed.jsonl"];
+	const { stderr } = await assertEnds(0, [...args, "--dropped", "dropped.jsonl"], { input });
+	assert.equal(read("streamed.jsonl").length, 3);
+	assert.match(stderr, /^not considered: 1 repeated$/m);
+	assert.deepEqual(
+		read("dropped.jsonl").map(({ id, reason }) => [id, reason]),
+		[["t:0", "repeated: another log has it too"]],
+	);
+	const copied = await assertEnds(2, ["select", "-", "--count", "1", "--copy", "x"], { input });
+	assert.match(copied.stderr, /--copy needs files/);
+});
+
+test("kp-score select --dropped has the run that stands for each, or the reason", async () => {
+	await assertEnds(0, [...SELECT, "--count", "1", "--dropped", "dropped.jsonl", "--success"]);
+	const reasons = new Map(read("dropped.jsonl").map((row) => [row.id, row]));
+	assert.deepEqual(
+		["t:3", "t:4", "t:5"].map((id) => reasons.get(id).reason),
+		["failed", "failed", "failed"],
+	);
+	await assertEnds(0, [...SELECT, "--count", "3", "--dropped", "dropped.jsonl"]);
+	for (const { id, by, reason, similarity } of read("dropped.jsonl")) {
+		assert.equal(Number(by.slice(2)), Number(id.slice(2)) - 3);
+		assert.equal(reason, "another run stands for it");
+		assert.ok(similarity > 0.8 && similarity <= 1);
+	}
+});
+
+test("kp-score select takes outcomes from labels, and keeps an assumed success an assumed one", async () => {
+	const chat = [
+		{ role: "user", content: "Water the garden" },
+		{ role: "assistant", content: "It is watered." },
+	];
+	file("chat.json", JSON.stringify(chat));
+	const args = ["select", "chat.json", "--novelty", "words", "--count", "1"];
+	const [{ id, successFrom }] = await rowsOf(args);
+	assert.equal(successFrom, "assumed");
+	await assertEnds(0, [...args, "-o", "assumed.jsonl"]);
+	assert.equal(read("assumed.jsonl")[0].metadata.success_from, "assumed");
+	const again = await rowsOf(["score", "assumed.jsonl", "--embedder", "off"]);
+	assert.equal(again[0].successFrom, "assumed");
+	const unknown = await assertEnds(0, [...args, "--success"]);
+	assert.equal(unknown.stdout, "");
+	assert.match(unknown.stderr, /^not considered: 1 success unknown$/m);
+	for (const [name, text] of [
+		["labels.csv", `id,label,task\n${id},1,garden\nother,0,shed\n`],
+		["labels.jsonl", `{"id":"${id}","success":true}\n{"id":"other","success":0}\n`],
+	]) {
+		file(name, text);
+		const { stdout, stderr } = await assertEnds(0, [...args, "--success", "--labels", name]);
+		assert.equal(parsed(stdout)[0].successFrom, "option");
+		assert.match(stderr, /1 label without a run/);
+		const [scored] = await rowsOf(["score", "chat.json", "--embedder", "off", "--labels", name]);
+		assert.deepEqual([scored.success, scored.successFrom], [true, "option"]);
+	}
+	await assertEnds(0, ["import", "chat.json", "--labels", "labels.csv", "-o", "labelled.jsonl"]);
+	assert.equal(read("labelled.jsonl")[0].metadata.success, true);
+});
+
+test("kp-score select --per-group keeps at most so many runs of a group", async () => {
+	const grouped = [0, 3, 1, 4, 2, 5].map((n) =>
+		runOf(n, { team: n < 3 ? "x" : "y", success: true }),
+	);
+	file("grouped.jsonl", linesOf(grouped));
+	const labels = grouped.map(({ id }, at) => `${id},1,${at < 4 ? "a" : "b"}\n`).join("");
+	file("groups.csv", `id,success,part\n${labels}`);
+	const args = [
+		"select",
+		"grouped.jsonl",
+		"--novelty",
+		"words",
+		"--count",
+		"6",
+		"--per-group",
+		"1",
+	];
+	const byPointer = await idsOf([...args, "--group", "/metadata/team"]);
+	assert.deepEqual(byPointer.map((id) => Number(id.slice(2)) < 3).sort(), [false, true]);
+	assert.equal((await idsOf([...args, "--group", "part", "--labels", "groups.csv"])).length, 2);
+	for (const [more, message] of [
+		[["--group", "no"], /--group no: expected a JSON pointer, or a column of --labels/],
+		[["--labels", "groups.csv"], /needs --group: which column/],
+	])
+		assert.match((await assertEnds(2, [...args, ...more])).stderr, message);
+});
+
+test("kp-score select --against and --memory keep only what earlier sets do not cover", async () => {
+	const one = ["select", "runs/a/one.jsonl", "--novelty", "words", "--count", "9"];
+	await assertEnds(0, [...one, "-o", "earlier.jsonl"]);
+	file("earlier-rows.jsonl", linesOf(await rowsOf(one)));
+	for (const earlier of ["earlier.jsonl", "earlier-rows.jsonl"]) {
+		const ids = await idsOf([...SELECT, "--count", "1", "--against", earlier]);
+		assert.deepEqual(ids, ["t:2"], earlier);
+	}
+	rmSync(join(folder, "kept.kpcache"), { force: true });
+	const remembering = [...SELECT, "--memory", "kept.kpcache", "--count", "2"];
+	const kept = [];
+	for (let week = 0; week < 4; week++) kept.push(...(await idsOf(remembering)));
+	assert.equal(new Set(kept).size, kept.length, "nothing twice");
+	assert.deepEqual(kept.slice(0, 3).toSorted(), ["t:0", "t:1", "t:2"]);
 });
 
 test("kp-score select considers only the runs that the options select", async () => {
-	assert.deepEqual(await idsOf([...SELECT, "--until", "2025-12-31"]), []);
-	const day = ["--since", "2026-01-01T00:00:02Z", "--until", "2026-01-01T00:00:04Z"];
-	assert.deepEqual((await idsOf([...SELECT, ...day])).sort(), ["t:2", "t:3"]);
+	const args = [...SELECT, "--count", "9"];
+	assert.deepEqual(await idsOf([...args, "--until", "2025-12-31"]), []);
+	assert.deepEqual(await idsOf([...args, "--since", "1d"]), []);
+	assert.deepEqual((await idsOf([...args, "--since", "99999d", "--count", "3"])).length, 3);
+	const day = ["--since", "2026-01-01T00:00:01Z", "--until", "2026-01-01T00:00:03Z"];
+	assert.deepEqual((await idsOf([...args, ...day])).sort(), ["t:1", "t:2"]);
 });
 
-for (const option of ["-o", "--copy"])
-	test(`kp-score select ${option} needs files`, async () => {
-		const args = ["select", "-", option, "somewhere"];
-		const { stderr } = await assertEnds(2, args, { input: linesOf([runOf(1)]) });
-		assert.match(stderr, /stdin can be read only once: -o and --copy need files/);
-	});
+test("kp-score select needs to know how many runs, and where messages go", async () => {
+	for (const [args, message] of [
+		[[], /--count or --coverage is needed/],
+		[["--count", "1", "--as", "messages"], /--as messages needs -o/],
+		[["--count", "1", "--redact"], /--redact needs -o/],
+	])
+		assert.match((await assertEnds(2, [...SELECT, ...args])).stderr, message);
+});
 
 test("kp-score select ends with the error of a trace", async () => {
 	const wrong = { ...runOf(1), outcome: { confidence: 7 } };
 	const runs = Array.from({ length: 100 }, (_, n) => runOf(n % 9));
 	const path = file("wrong.jsonl", linesOf([wrong, ...runs]));
-	const { stdout, stderr } = await assertEnds(2, ["select", path, "--novelty", "words"]);
+	const args = ["select", path, "--novelty", "words", "--count", "1"];
+	const { stdout, stderr } = await assertEnds(2, args);
 	assert.equal(stdout, "");
 	assert.match(stderr, /^error: .*confidence/m);
 });

@@ -50,7 +50,8 @@ test("kp-score shows progress and the time left on a terminal", { skip }, async 
 	const many = Array.from({ length: 5000 }, (_, n) => traceOf(n));
 	file("progress.jsonl", linesOf(many));
 	// Shortens the 200 ms between updates, so that every machine needs more for these.
-	const quick = "const { setInterval } = globalThis; globalThis.setInterval = (f) => setInterval(f, 1);";
+	const quick =
+		"const { setInterval } = globalThis; globalThis.setInterval = (f) => setInterval(f, 1);";
 	const preloaded = { NODE_OPTIONS: `--require ${JSON.stringify(file("quick.cjs", quick))}` };
 	const shown = await onTerminal(["import", "progress.jsonl", "--output", "copy.jsonl"], preloaded);
 	assert.match(shown, /█░* \d+ %, [\d,]+ traces, [\d,]+\/s, .* left/);

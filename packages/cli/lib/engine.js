@@ -12,17 +12,19 @@ function inputOf({ name, path, bytes }) {
 const ASSUMED = { true: true, false: false, skip: "skip" };
 
 /** The options of an import. With a folder, errors are items, because some of its files may be no logs. */
-const importOptions = (sources, { from, assumeSuccess, domain, errors }) => ({
+const importOptions = ({ sources, options: { from, assumeSuccess, domain, errors }, labels }) => ({
 	assumeSuccess: ASSUMED[assumeSuccess],
 	domain,
 	errors: sources.some(({ isFound }) => isFound) ? "collect" : (errors ?? "reject"),
 	format: from,
+	labels: labels?.success,
 });
 
-/** Imports sources until the signal is aborted; see `importTraces`. */
-function importTraces({ sources, options, signal }) {
-	const logs = require("@knowledgepulse/scoring/logs");
-	return logs.importTraces(sources.map(inputOf), { ...importOptions(sources, options), signal });
+/** Imports sources until the signal is aborted, with messages if they are asked for; see `importTraces`. */
+function importTraces(job) {
+	const { importTraces, toMessages } = require("@knowledgepulse/scoring/logs");
+	const read = job.options.as === "messages" ? toMessages : importTraces;
+	return read(job.sources.map(inputOf), { ...importOptions(job), signal: job.signal });
 }
 
 /**
@@ -60,9 +62,10 @@ function projectOf(path) {
  * `--group`, sessions of Claude Code are grouped by project. After an abort, nothing more is read, and unscored
  * traces do not enter the memory. `known` is for runs that the memory has.
  */
-function evaluate(scorer, { sources, options, signal }, known) {
+function evaluate(scorer, job, known) {
+	const { sources, options, signal } = job;
 	const { group } = options;
-	const settings = { ...importOptions(sources, options), group, known };
+	const settings = { ...importOptions(job), group, known };
 	const evaluation = scorer.evaluateLogs(sources.map(inputOf), settings);
 	onAbort(signal, () => evaluation.return().catch(() => {}));
 

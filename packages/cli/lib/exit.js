@@ -50,7 +50,7 @@ const cannot = (action, path, error) =>
 	new InputError(`cannot ${action} ${path}: ${causeOf(error)}`);
 
 function exitCodeOf(error) {
-	if (error instanceof Interrupted) return error.exitCode;
+	if (typeof error.exitCode === "number") return error.exitCode;
 	if (error instanceof InputError) return Exit.INPUT;
 	if (error.code in OF_ENGINE) return OF_ENGINE[error.code];
 	if (error.name === "ScoringError" || "source" in error) return Exit.INPUT;

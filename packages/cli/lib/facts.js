@@ -47,12 +47,13 @@ function factsOf(row) {
 	return known.filter(Boolean).join(" · ");
 }
 
-function isSelected(row, { since, until, project }) {
+function isSelected(row, { since, until, project, excludeProject = [] }) {
 	const time = timeOf(row) ?? Number.NaN;
 	return (
 		(since === undefined || time >= since) &&
 		(until === undefined || time < until) &&
-		(project === undefined || projectOf(row) === project)
+		(project === undefined || projectOf(row) === project) &&
+		!excludeProject.includes(projectOf(row))
 	);
 }
 

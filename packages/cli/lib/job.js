@@ -143,8 +143,9 @@ function isNoLog({ code, line }, { formats, traces }) {
 class Job extends AbortController {
 	#errors = 0;
 	#found;
-	/** The logs that are read, and where the results are written. */
+	/** The logs that are read, the labels of their runs if there are any, and where the results are written. */
 	sources;
+	labels;
 	output;
 	#onSignal = (name) => {
 		process.off("SIGINT", this.#onSignal).off("SIGTERM", this.#onSignal);
@@ -241,6 +242,7 @@ class Job extends AbortController {
 					continue;
 				}
 				remarks.add(item);
+				this.labels?.use(item.trace?.id ?? item.id);
 				if ((await take(item, stopProgress)) === false) break;
 			}
 		} catch (error) {

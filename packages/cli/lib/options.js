@@ -24,24 +24,45 @@ const whole = number(0, Number.MAX_SAFE_INTEGER, true);
 
 const DAY_MS = 86_400_000;
 
+/** Days before the present one, such as `7d`. */
+const DAYS_AGO = /^(\d{1,5})d$/;
+
 /** A parser for a day or a time, as milliseconds: of a day its beginning, or for `isEnd` its end, in UTC. */
 const time =
 	(isEnd = false) =>
-	(text) => {
+	(given) => {
+		const ago = DAYS_AGO.exec(given);
+		const text = ago ? new Date(Date.now() - ago[1] * DAY_MS).toISOString().slice(0, 10) : given;
 		const day = text.slice(0, 10);
 		// Date.parse takes the 30th of February for a day in March; an invalid date has no JSON.
 		const isDate = day.length === 10 && new Date(day).toJSON()?.startsWith(day);
 		const value = isDate ? Date.parse(text) : Number.NaN;
 		if (!Number.isNaN(value)) return isEnd && text === day ? value + DAY_MS : value;
-		throw new InvalidArgumentError("Expected a day such as 2026-01-31, or an ISO 8601 time.");
+		throw new InvalidArgumentError(
+			"Expected a day such as 2026-01-31, days ago such as 7d, or an ISO 8601 time.",
+		);
 	};
 
 const all = (value, values = []) => [...values, value];
 
 /** Every option by its flags: its help, with which its row in docs/cli.md begins, its parser or values, its default. */
 const OPTIONS = {
-	"--count <n>": ["the most runs to choose", positive],
-	"--copy <folder>": "copy the logs of the chosen runs there, as they are",
+	"--count <n>": ["the most runs to keep", positive],
+	"--coverage <share>": ["keep runs until they cover this share of all; try 0.5", number(0.001, 1)],
+	"--success": "only runs that are known to have succeeded, not those of which it is assumed",
+	"--per-group <k>": ["keep at most this many runs of a group", positive],
+	"--against <file>":
+		"traces, or rows, of runs that were kept earlier: what they cover is not kept again",
+	"--dropped <file>":
+		"write the other runs, a line each, with the run that stands for it, or the reason",
+	"--as <form>": [
+		"what `-o` gets: `traces`, or `messages`, as chat models are trained on, without secrets (default: `traces`)",
+		["traces", "messages"],
+	],
+	"--redact":
+		"replace secrets in what `-o` gets by the names of their rules; needs Secretlint (default: of messages)",
+	"--no-redact": "leave secrets in messages",
+	"--copy <folder>": "copy the logs of the kept runs there, as they are",
 	"--threshold <score>": ["the lowest accepted score", share],
 	"--min-share <share>": ["exit code 3 if a smaller share of the runs is accepted", share],
 	"--top <n>": ["only the runs with the highest scores, the highest first", positive],
@@ -50,7 +71,11 @@ const OPTIONS = {
 	"--since <date>": ["only runs that began on this day (UTC) or later", time()],
 	"--until <date>": ["only runs that began on this day (UTC) or earlier", time(true)],
 	"--project <name>": "only runs in folders of this name",
-	"--by <fact>": ["one line for all runs of a project, in place of each run", ["project"]],
+	"--exclude-project <name>": ["no runs in folders of this name; may be repeated", all],
+	"--by <fact>": [
+		"one line for all runs of a `project` or of a `week`, in place of each run",
+		["project", "week"],
+	],
 	"--decide":
 		"only decide: score a run only where that is needed, and compare with accepted runs only",
 	"--again":
@@ -67,7 +92,8 @@ const OPTIONS = {
 		"choose the lowest threshold above which this share is labelled positive, by its lower confidence bound",
 		share,
 	],
-	"--labels <file>": "labels: CSV with the columns `id` and `label` (1 or 0)",
+	"--labels <file>":
+		"whether runs succeeded, from elsewhere: CSV or JSON lines with `id` and `label` or `success` (1 or 0), and columns for `--group`",
 	"--fit": "fit the weights to the labels",
 	"--html <file>": "write a report as one HTML file",
 	"--rows <file>": "write the rows, from which to calibrate again without the model",
@@ -79,10 +105,10 @@ const OPTIONS = {
 	"--replicates <n>": ["bootstrap replicates", number(100, 10_000, true), 1000],
 	"--seed <n>": ["seed of the bootstrap and the folds", whole, 0],
 	"--group <pointer>":
-		"JSON pointer to the group of a trace, such as `/metadata/task_id` (default: the project, of Claude Code)",
+		"JSON pointer to the group of a trace, such as `/metadata/task_id`, or for `select` a column of the labels (default: the project, of Claude Code)",
 	"--from <format>": ["format to read; others are skipped (default: all)", format],
 	"--assume-success <value>": [
-		"success of runs whose log does not say whether they succeeded (default: `true` for `score` and `explain`; else such a run is an error)",
+		"success of runs whose log does not say whether they succeeded (default: `true` for `score`, `select` and `explain`; else such a run is an error)",
 		["true", "false", "skip"],
 	],
 	"-d, --domain <name>": "domain of imported runs (default: the format's)",
@@ -106,11 +132,11 @@ const OPTIONS = {
 		["window", "whole"],
 	],
 	"--novelty <kind>": [
-		"what novelty compares: the `text` that the model sees, the whole `run`, or its `words`, without the model (default: `text`)",
+		"what novelty compares: the `text` that the model sees, the whole `run`, or its `words`, without the model (default: `text`, for `select` `run`)",
 		["text", "run", "words"],
 	],
 	"--memory <file>":
-		"snapshot of the traces scored before; `score` writes it back, other commands only read it (with `--store`, `score` reads only what came after it)",
+		"snapshot of the traces scored before, for `select` kept before; `score` and `select` write it back, other commands only read it (with `--store`, `score` reads only what came after it)",
 	"--profiles <file>": "weights by domain, as JSON for `new Scorer()`",
 	"--store <url>":
 		"shared memory: `postgres://…` or `sqlite:FILE`, with `?namespace=NAME`, and `create=1` for a new file (default, without `--memory`: the environment variable `KP_SCORE_STORE`)",
@@ -123,8 +149,8 @@ const OPTIONS = {
 
 const CONFLICTS = {
 	by: ["facts", "html", "top"],
-	decide: ["again", "by", "facts", "group", "html", "project", "since", "top", "until"],
-	dryRun: ["output"],
+	decide: "again by excludeProject facts group html labels project since top until".split(" "),
+	dryRun: ["as", "output", "redact"],
 	table: ["json"],
 	targetShare: ["targetPrecision", "threshold"],
 	targetPrecision: ["threshold"],
@@ -137,19 +163,20 @@ function optionsOf({ options }) {
 		option.conflicts(CONFLICTS[option.attributeName()] ?? []);
 		return Array.isArray(type) ? option.choices(type) : option.argParser(type);
 	});
-	return options.map((name) => made.find((option) => option.attributeName() === name));
+	return options.flatMap((name) => made.filter((option) => option.attributeName() === name));
 }
 
 const CALIBRATING = `targetShare targetPrecision threshold labels fit html rows first level
 	replicates seed`.split(/\s+/);
 const GATING = ["threshold", "minShare", "top", "decide", "again"];
-const SELECTING = ["since", "until", "project"];
+const SELECTING = ["since", "until", "project", "excludeProject"];
 const READING = ["from", "assumeSuccess", "domain", "errors"];
 const SCORING = "embedder precision model pooling longText novelty memory profiles store".split(
 	" ",
 );
-/** Of a command that scores without a memory. */
-const ALONE = SCORING.filter((name) => !["memory", "store"].includes(name));
+/** Of a command that shares no memory. */
+const ALONE = SCORING.filter((name) => name !== "store");
+const SAVING = ["labels", "as", "redact"];
 const WRITING = ["output", "json", "table", "quiet", "progress"];
 
 const READING_EXAMPLES = [
@@ -179,6 +206,7 @@ const COMMANDS = {
 			...READING,
 			...SCORING,
 			"group",
+			"labels",
 			...WRITING,
 		],
 		examples: [
@@ -191,6 +219,8 @@ const COMMANDS = {
 			"sessions --html runs.html",
 			"sessions --facts --since 2026-01-01 --until 2026-01-31",
 			"sessions --by project --project shop",
+			"sessions --by week --since 14d --exclude-project scratch",
+			"sessions --labels labels.csv",
 			"runs.jsonl --threshold 0.75 --decide",
 			...READING_EXAMPLES,
 			...SCORING_EXAMPLES,
@@ -199,11 +229,18 @@ const COMMANDS = {
 		],
 	},
 	select: {
-		help: "Chooses a set of runs: each is the one with the highest score, compared with those chosen before it.",
+		help: "Keeps the fewest runs that stand for all: always the next one that covers most of what is not covered.",
 		options: [
 			"count",
-			"threshold",
+			"coverage",
+			"success",
+			"perGroup",
+			"group",
+			"against",
+			"dropped",
+			"html",
 			"copy",
+			...SAVING,
 			"facts",
 			...SELECTING,
 			...READING,
@@ -211,17 +248,25 @@ const COMMANDS = {
 			...WRITING,
 		],
 		more: `
-The chosen runs are shown in their order, with the scores that they have there. --output gets their
-traces, one a line, as kp-score import writes them. No memory is read or changed.
+The kept runs are shown in their order, with their scores, how much they cover, and how many runs each stands
+for. --output gets their traces, one a line, as kp-score import writes them, or their messages. With --memory,
+runs are kept that those of earlier sets do not cover, and are added to it.
 `,
 		examples: [
-			"sessions --count 10 --novelty run",
+			"sessions --count 10",
+			"sessions --coverage 0.5 --html kept.html --dropped dropped.jsonl",
+			"sessions --count 10 --success --labels labels.csv -o kept.jsonl --as messages",
+			"sessions --count 10 -o kept.jsonl --as messages --no-redact",
+			"sessions --count 10 -o kept.jsonl --redact",
+			"sessions --count 10 --memory kept.kpcache --since 7d --exclude-project scratch",
+			"sessions --count 10 --against kept.jsonl --per-group 2 --group /metadata/task_id",
 			"sessions --count 10 --copy chosen --since 2026-01-01 --until 2026-01-31 --project shop",
-			"runs.jsonl --count 50 --threshold 0.4 -o chosen.jsonl --facts --table",
-			"runs.jsonl --json --quiet --no-progress --output chosen.jsonl",
-			"runs.jsonl --profiles profiles.json",
-			...READING_EXAMPLES,
-			...SCORING_EXAMPLES.filter((example) => !/--(memory|store)/.test(example)),
+			"runs.jsonl --count 50 -o kept.jsonl --facts --table",
+			"runs.jsonl --count 5 --json --quiet --no-progress --output kept.jsonl",
+			"runs.jsonl --count 5 --profiles profiles.json",
+			...[...READING_EXAMPLES, ...SCORING_EXAMPLES]
+				.filter((example) => !/--(memory|store)/.test(example))
+				.map((example) => `${example} --count 5`),
 		],
 	},
 	explain: {
@@ -238,12 +283,15 @@ traces, one a line, as kp-score import writes them. No memory is read or changed
 	},
 	import: {
 		help: "Writes the runs in logs as traces, one a line.",
-		options: ["dryRun", ...READING, ...WRITING],
+		options: ["dryRun", ...SAVING, ...READING, ...WRITING],
 		get more() {
 			return `\nFormats: ${formats().join(", ")}.\n`;
 		},
 		examples: [
 			"sessions -d code --assume-success true --output traces.jsonl",
+			"sessions --assume-success true -o messages.jsonl --as messages --labels labels.csv",
+			"sessions --assume-success true -o traces.jsonl --redact",
+			"sessions --assume-success true -o messages.jsonl --as messages --no-redact",
 			"sessions --dry-run",
 			"logs --dry-run --json",
 			"logs --dry-run --table | sort",

@@ -8,11 +8,14 @@ const COLUMNS = Object.values(DIMENSIONS).map(({ title, column }) => `${column} 
 
 const ID = "id: explain --id shows why";
 
-const legendOf = ({ facts }) =>
-	facts
+const KEPT = "cover: coverage up to this run · for: how many runs it stands for\n";
+
+const legendOf = ({ facts, isKept = false }) =>
+	(isKept ? KEPT : "") +
+	(facts
 		? `active without pauses of more than 10 minutes · tokens without those from a cache · ${ID}`
 		: `${COLUMNS.join(" · ")}
-rules +0.1 more than two recoveries, −0.1 a single tool, =0.1 a single thought · ${ID}`;
+rules +0.1 more than two recoveries, −0.1 a single tool, =0.1 a single thought · ${ID}`);
 
 /** Such as `950`, `12k` or `3.4M`; a dash if unknown. */
 function short(n) {
@@ -67,6 +70,18 @@ const FACTS = {
 	cellsOf: factCells,
 };
 
+/** The columns with those of a set before them. */
+const keptWith = ({ head, taken, least, cellsOf }) => ({
+	head: `cover    for  ${head}`,
+	taken: taken + 14,
+	least: least + 14,
+	cellsOf: (row) => [
+		`${(100 * row.coverage).toFixed(0)}%`.padStart(5),
+		short(row.standsFor).padStart(5),
+		...cellsOf(row),
+	],
+});
+
 /** What ids of importers begin with; `explain --id` takes what follows. */
 const PREFIX = "kp:trace:";
 
@@ -75,8 +90,9 @@ const shortId = (id) =>
 	(id ?? "").replace(PREFIX, "").replace(/^([\da-f]{8})-[\da-f]{4}-8[\da-f-]{21}$/, "$1");
 
 /** Returns a function that formats a row; the first line comes with the table head. */
-function rowTable({ width }, { threshold, facts }) {
-	const middle = facts ? FACTS : SCORES;
+function rowTable({ width }, { threshold, facts, isKept = false }) {
+	const columns = facts ? FACTS : SCORES;
+	const middle = isKept ? keptWith(columns) : columns;
 	const hasThreshold = threshold !== undefined;
 	const isNarrow = width < middle.least;
 	/** The width of id and objective together. */

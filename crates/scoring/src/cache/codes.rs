@@ -30,13 +30,9 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::_MM_HINT_T0;
-use std::{
-    ops::Range,
-    panic::resume_unwind,
-    sync::{Mutex, PoisonError},
-};
+use std::{convert::Infallible, ops::Range};
 
-use knowledgepulse_workers::run_both;
+use knowledgepulse_workers::share_out;
 use memmap2::MmapMut;
 use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 #[cfg(target_arch = "x86_64")]
@@ -119,21 +115,16 @@ impl Codes {
             .zip(self.steps.chunks_mut(SHARE))
             .zip(most.chunks_mut(SHARE))
             .zip(least.chunks_mut(SHARE));
-        let shares = Mutex::new(shares);
-        let take = || shares.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let work = || {
-            while let Some((((((rows, high), low), steps), most), least)) = take() {
-                let planes = high.chunks_mut(row).zip(low.chunks_mut(row));
-                let missing = most.iter_mut().zip(least);
-                let slots = rows.chunks(2 * row).zip(planes).zip(steps.iter_mut()).zip(missing);
-                for (((row, (high, low)), step), (most, least)) in slots {
-                    let encode = Encode { row, planes: [high, low] };
-                    (*step, [*most, *least]) = Arch::new().dispatch(encode);
-                }
+        let Ok(()) = share_out(shares, |(((((rows, high), low), steps), most), least)| {
+            let planes = high.chunks_mut(row).zip(low.chunks_mut(row));
+            let missing = most.iter_mut().zip(least);
+            let slots = rows.chunks(2 * row).zip(planes).zip(steps.iter_mut()).zip(missing);
+            for (((row, (high, low)), step), (most, least)) in slots {
+                let encode = Encode { row, planes: [high, low] };
+                (*step, [*most, *least]) = Arch::new().dispatch(encode);
             }
-        };
-        let (other, ()) = run_both(work, work);
-        other.unwrap_or_else(|panic| resume_unwind(panic));
+            Ok::<_, Infallible>(())
+        });
         self
     }
 

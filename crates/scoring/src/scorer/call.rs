@@ -49,8 +49,8 @@ pub enum Work {
     Clear,
     /// Embed a text.
     Embed(Text),
-    /// Embed a trace that can be selected.
-    Candidate(Input),
+    /// Embed a trace that can be selected, and find the nearest in the memory if that counts as kept before.
+    Candidate(Input, bool),
     /// Load the embedder and use it once.
     WarmUp,
 }
@@ -71,7 +71,7 @@ impl Work {
             | Self::Peek(input)
             | Self::Decide(input, _)
             | Self::Remember(input)
-            | Self::Candidate(input) => Cow::Borrowed(&input.text),
+            | Self::Candidate(input, _) => Cow::Borrowed(&input.text),
             Self::Embed(text) | Self::Similar(Query { text, .. }) => Cow::Borrowed(text),
             // A tokenizer without special tokens gives an empty text no token.
             Self::WarmUp => Cow::Owned("warm up".into()),
@@ -175,7 +175,11 @@ impl Call {
                 };
                 self.score(&input.trace, novelty)
             }
-            Work::Similar(Query { k, at_least, .. }) => {
+            Work::Similar(_) | Work::Candidate(_, true) => {
+                let (k, at_least) = match &self.work {
+                    Work::Similar(query) => (query.k, query.at_least),
+                    _ => (NonZeroUsize::MIN, -1.0),
+                };
                 if let Some(Err(reason)) = memory.store {
                     return Err(Error::store(StoreFault::Unavailable, reason));
                 }
@@ -183,12 +187,12 @@ impl Call {
                     let added_at = memory.since_1970.saturating_sub(age);
                     Found { id, similarity, added_at }
                 };
-                let similar = cache.similar(vector, *k, *at_least, now)?;
+                let similar = cache.similar(vector, k, at_least, now)?;
                 Outcome::Found(similar.into_iter().map(found).collect())
             }
             Work::Forget(_) | Work::Clear => Outcome::Removed(0),
             Work::WarmUp => Outcome::WarmedUp(Ok(())),
-            Work::Remember(_) | Work::Embed(_) | Work::Candidate(_) => Outcome::Remembered,
+            Work::Remember(_) | Work::Embed(_) | Work::Candidate(_, false) => Outcome::Remembered,
         })
     }
 
@@ -197,6 +201,17 @@ impl Call {
         fault::point("score");
         let score = Score::of(trace, novelty, &self.common.options.profiles);
         Outcome::Scored(Box::new(Report { score, text: None, times: Times::default() }))
+    }
+
+    fn candidate(
+        &self,
+        input: &Input,
+        embedded: Result<Embedded, Arc<str>>,
+        nearest: Option<Found>,
+    ) -> Outcome {
+        let nearest = nearest.map(|Found { id, similarity, .. }| Nearest { similarity, id });
+        let profiles = &self.common.options.profiles;
+        Outcome::Candidate(Candidate::new(&input.trace, embedded, nearest, profiles).into())
     }
 
     /// Returns whether the call is answered, or somebody is going to answer it.
@@ -299,9 +314,9 @@ impl EmbeddedCall {
         let is_required = call.embedder.as_ref().is_ok_and(|embedder| embedder.is_required());
         let embed = || match (embed(), &call.work, call.work.scored()) {
             (Ok(embedded), Work::Embed(_), _) => Err(Ok(Outcome::Embedded(embedded.embedding))),
-            (embedded, Work::Candidate(input), _) if embedded.is_ok() || !is_required => {
-                let candidate = Candidate::new(input.trace.clone(), embedded);
-                Err(Ok(Outcome::Candidate(candidate.into())))
+            (Ok(embedded), Work::Candidate(_, true), _) => Ok(embedded),
+            (embedded, Work::Candidate(input, _), _) if embedded.is_ok() || !is_required => {
+                Err(Ok(call.candidate(input, embedded, None)))
             }
             (Ok(embedded), ..) => Ok(embedded),
             (Err(reason), Work::WarmUp, _) if !is_required => {
@@ -328,11 +343,16 @@ impl EmbeddedCall {
         let Self { call, embedded, begun, ended, .. } = self;
         let (mut times, mut text) = (Times::default(), None);
         let mut result = match embedded {
-            Ok(embedded) => {
-                (times.tokenize, times.infer) = (embedded.tokenize, embedded.infer);
-                text = Some(embedded.text);
-                recalled
-            }
+            Ok(embedded) => match (&call.work, recalled) {
+                (Work::Candidate(input, _), Ok(Outcome::Found(mut found))) => {
+                    Ok(call.candidate(input, Ok(embedded), found.pop()))
+                }
+                (_, recalled) => {
+                    (times.tokenize, times.infer) = (embedded.tokenize, embedded.infer);
+                    text = Some(embedded.text);
+                    recalled
+                }
+            },
             // Warming up includes the store.
             Err(_) if recalled.is_err() && matches!(call.work, Work::WarmUp) => recalled,
             Err(known) => known,

@@ -13,6 +13,7 @@ use crate::{
     cache::{CacheOptions, VectorCache},
     clock::{monotonic_clock, since_1970},
     embed::Embedded,
+    error::{Error, Invalid},
     scorer::{
         call::{EmbeddedCall, View, Work},
         outcome::Outcome,
@@ -108,6 +109,10 @@ impl OwnMemory {
             let is_comparable = vector.is_empty()
                 || model.as_ref().is_none_or(|model| model == fingerprint)
                     && cache.options().vector_len == vector_len;
+            if !is_comparable && cache.len(now) > 0 && matches!(call.work, Work::Candidate(..)) {
+                let (expected, found) = ("vectors of the model in use in the cache", "others");
+                return Err(Error::invalid(Invalid::Option, "againstCache", expected, found));
+            }
             let none;
             let compared = if is_comparable {
                 &*cache

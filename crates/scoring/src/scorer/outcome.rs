@@ -21,7 +21,7 @@ pub enum Outcome {
     /// The embedding of the text.
     Embedded(Box<[f32]>),
     /// The trace with its embedding, to be selected.
-    Candidate(Arc<Candidate>),
+    Candidate(Box<Candidate>),
     /// The embedder has been loaded and used, or why it could not be.
     WarmedUp(Result<(), Arc<str>>),
 }

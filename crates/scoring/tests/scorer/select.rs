@@ -1,112 +1,258 @@
-//! Sets of traces against a choice that computes all scores again.
+//! Sets of traces against a naive choice, and against one in Python if that is beside the repository.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    fs, iter,
+    path::Path,
+    process::Command,
+    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+};
 
 use knowledgepulse_scoring::{
-    Novelty, Profiles, VectorCache,
-    cache::CacheOptions,
+    Error, Profiles,
     embed::Embedded,
-    select::{Candidate, Selected, select},
+    select::{Candidate, Limits, Selected, Selection},
 };
-use knowledgepulse_test_support::{input, oracle, trace};
-use knowledgepulse_workers::CancelToken;
-use proptest::prelude::*;
-use serde_json::{Value, json};
+use knowledgepulse_test_support::{input, repeats, trace};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-const VECTOR_LEN: usize = 5;
-
-/// A trace, and its vector unless it has none. There are few of each, so that many scores are equal.
-type Given = (Value, Option<[f32; VECTOR_LEN]>);
-
-fn given(number: u32) -> Given {
-    let of = |divisor: u32, count: u32| number / divisor % count;
-    let steps = vec![json!({ "type": "thought" }); of(7, 4) as usize];
-    let domain = ["code", "novelty"][of(3, 2) as usize];
-    let trace = trace(json!({
-        "id": format!("{number}"),
-        "metadata": { "task_domain": domain, "success": true },
-        "outcome": { "confidence": f64::from(of(11, 3)) / 2.0 },
-        "steps": steps,
-    }));
-    let axis = of(5, 5) as usize;
-    let vector = [0, 1, 2, 3, 4].map(|at| match at {
-        _ if at == axis => 1.0,
-        _ if at == (axis + 1) % 5 => of(29, 40) as f32 / 40.0,
-        _ => 0.0,
-    });
-    (trace, (of(13, 20) > 0).then_some(vector))
+/// Vectors to select from, as in select-golden.json.
+#[derive(Serialize, Deserialize)]
+struct Set {
+    runs: Vec<Vec<f64>>,
+    count: usize,
+    weights: Vec<f64>,
+    before: Vec<Vec<f64>>,
+    groups: Option<Vec<String>>,
+    #[serde(rename = "perGroup")]
+    per_group: Option<usize>,
+    #[serde(default)]
+    set: Vec<Chosen>,
 }
 
-fn selected(all: &[Given], limits: (usize, f64)) -> Vec<Selected> {
-    let candidate = |(trace, vector): &Given| {
-        let embedding =
-            vector.map(|vector| Embedded { embedding: vector.into(), ..Embedded::default() });
-        Arc::new(Candidate::new(input(trace).trace, embedding.ok_or_else(|| "none".into())))
-    };
-    let candidates: Vec<_> = all.iter().map(candidate).collect();
-    select(&candidates, &Profiles::default(), limits, &CancelToken::default()).expect("not aborted")
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Chosen {
+    index: usize,
+    coverage: f64,
+    #[serde(rename = "standsFor")]
+    stands_for: usize,
 }
 
-/// Selects by scoring all that are left, each time.
-fn naive(all: &[Given], (count, threshold): (usize, f64)) -> Vec<(usize, f64, Novelty)> {
-    let options = CacheOptions { vector_len: VECTOR_LEN, max_elements: 1000, ttl: None };
-    let mut set = VectorCache::new(options);
-    let mut chosen: Vec<(usize, f64, Novelty)> = Vec::new();
-    while chosen.len() < count {
-        let mut best = None;
-        for (index, (trace, vector)) in all.iter().enumerate() {
-            if chosen.iter().any(|(other, ..)| *other == index) {
-                continue;
-            }
-            let nearest = |vector| set.nearest(vector, Duration::ZERO).expect("a vector");
-            let novelty = match vector {
-                None => Novelty::NoEmbedder("none".into()),
-                Some(vector) => nearest(vector).map_or(Novelty::EmptyCache, Novelty::Cache),
-            };
-            let score = oracle::score(trace, novelty.value(), &[]).value;
-            if best.as_ref().is_none_or(|(_, greatest, _)| score > *greatest) {
-                best = Some((index, score, novelty));
-            }
+fn candidate(id: &str, vector: Option<&[f64]>) -> Candidate {
+    let embedding = vector.map(|vector| vector.iter().map(|x| *x as f32).collect());
+    let embedded = embedding.map(|embedding| Embedded { embedding, ..Embedded::default() });
+    let trace = input(&trace(json!({ "id": id }))).trace;
+    Candidate::new(&trace, embedded.ok_or_else(|| "none".into()), None, &Profiles::default())
+}
+
+fn similarity(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>().max(0.0).powi(3)
+}
+
+impl Set {
+    fn selection(&self, coverage: f64) -> Selection {
+        let (count, per_group) = (self.count, self.per_group.unwrap_or(usize::MAX));
+        let mut selection = Selection::new(Limits { count, coverage, per_group });
+        for vector in &self.before {
+            selection.add_before(candidate("before", Some(vector)));
         }
-        let Some(best) = best.filter(|(_, score, _)| *score >= threshold) else { break };
-        if let (trace, Some(vector)) = &all[best.0] {
-            let id = input(trace).trace.id().cloned();
-            set.add(vector, id, Duration::ZERO).expect("a vector");
+        for (index, (vector, weight)) in self.runs.iter().zip(&self.weights).enumerate() {
+            let group = self.groups.as_ref().map(|groups| groups[index].parse().expect("a number"));
+            let one = candidate(&index.to_string(), Some(vector));
+            selection.add(one.in_group(group, *weight < 1.0));
         }
-        chosen.push(best);
+        selection
     }
-    chosen
+
+    /// Selects by computing everything again for each choice. The sum runs over every `stride`-th.
+    fn naive(&self, stride: usize) -> Vec<Chosen> {
+        let all: Vec<_> = (0..self.runs.len()).collect();
+        let measured: Vec<_> = all.iter().copied().step_by(stride).collect();
+        let value = |i: usize, j: usize| self.weights[j] * similarity(&self.runs[i], &self.runs[j]);
+        let old = |i: usize| self.before.iter().map(move |old| similarity(&self.runs[i], old));
+        let mut cover: Vec<_> = all.iter().map(|i| (old(*i).fold(0.0, f64::max), None)).collect();
+        let greatest = |i: &usize| all.iter().map(|j| value(*i, *j)).fold(cover[*i].0, f64::max);
+        let most: f64 = measured.iter().map(greatest).sum();
+        let mut chosen: Vec<Chosen> = Vec::new();
+        while chosen.len() < self.count {
+            let group = |j: usize| self.groups.as_ref().map(|groups| &groups[j]);
+            let is_open = |j: &&usize| {
+                let same = chosen.iter().filter(|it| group(it.index) == group(**j)).count();
+                chosen.iter().all(|it| it.index != **j)
+                    && self.per_group.is_none_or(|most| same < most)
+            };
+            let gain = |j: usize| {
+                measured.iter().map(|i| f64::max(0.0, value(*i, j) - cover[*i].0)).sum::<f64>()
+            };
+            let mut best = (0.0, None);
+            for j in all.iter().filter(is_open) {
+                let gain = gain(*j);
+                if gain > best.0 + 1e-12 {
+                    best = (gain, Some(*j));
+                }
+            }
+            let Some(index) = best.1 else { break };
+            for i in &all {
+                if value(*i, index) > cover[*i].0 {
+                    cover[*i] = (value(*i, index), Some(index));
+                }
+            }
+            let covered: f64 = measured.iter().map(|i| cover[*i].0).sum();
+            chosen.push(Chosen { index, coverage: covered / most, stands_for: 0 });
+        }
+        for it in &mut chosen {
+            it.stands_for = cover.iter().filter(|(_, by)| *by == Some(it.index)).count();
+        }
+        chosen
+    }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+fn selected(mut selection: Selection) -> Vec<Selected> {
+    loop {
+        selection.advance(&|| Ok(())).expect("nothing ends it");
+        if let Some(selected) = selection.selected() {
+            return selected;
+        }
+    }
+}
 
-    #[test]
-    fn select_chooses_as_if_all_scores_were_computed_again(
-        numbers in prop::collection::vec(any::<u32>(), 0..=300),
-        count in 0_usize..20,
-        threshold in prop::sample::select(&[0.0, 0.3, 0.5][..]),
-    ) {
-        let all: Vec<_> = numbers.into_iter().map(given).collect();
-        let limits = (count, threshold);
-        let found: Vec<_> = selected(&all, limits)
-            .into_iter()
-            .map(|it| {
-                prop_assert_eq!(it.id.as_deref(), all[it.index].0["id"].as_str());
-                Ok((it.index, it.report.score.value, it.report.score.novelty))
-            })
-            .collect::<Result<_, _>>()?;
-        prop_assert_eq!(found, naive(&all, limits));
+#[track_caller]
+fn assert_same(set: &Set, found: &[Selected], expected: &[Chosen], what: &str) {
+    let shown = |it: &Selected| (it.index, it.stands_for);
+    let found_sets: Vec<_> = found.iter().map(shown).collect();
+    let sets: Vec<_> = expected.iter().map(|it| (it.index, it.stands_for)).collect();
+    assert_eq!(found_sets, sets, "{what}: {}", json!(set));
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found.coverage - expected.coverage).abs() < 1e-5, "{what}: {found:?}");
+    }
+}
+
+/// Draws numbers in \[0, 1): SplitMix64.
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() * end as f64) as usize
+    }
+
+    /// About normal.
+    fn vector(&mut self, length: usize) -> Vec<f64> {
+        (0..length).map(|_| (0..6).map(|_| self.next() - 0.5).sum()).collect()
+    }
+
+    /// Vectors of length 1 around some centres; some are equal, and some are zeros.
+    fn set(&mut self) -> Set {
+        let longest = [6, 20, 80][self.below(3)];
+        let (length, count) = (1 + self.below(longest), self.below(40));
+        let centres: Vec<_> = (0..=self.below(9)).map(|_| self.vector(length)).collect();
+        let (spread, failed) = (self.next() * 1.5, self.next());
+        let mut vectors: Vec<Vec<f64>> = Vec::new();
+        for index in 0..count {
+            let (centre, noise) = (&centres[self.below(centres.len())], self.vector(length));
+            let vector: Vec<_> = centre.iter().zip(noise).map(|(x, y)| x + spread * y).collect();
+            let norm = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+            vectors.push(match self.below(12) {
+                0 => vec![0.0; length],
+                1 if index > 0 => vectors[self.below(index)].clone(),
+                _ => vector.iter().map(|x| f64::from((x / norm) as f32)).collect(),
+            });
+        }
+        let before = vectors.split_off(count - self.below(8).min(count));
+        let runs = vectors;
+        let per_group = Some(1 + self.below(3)).filter(|_| self.below(3) == 0);
+        Set {
+            count: 1 + self.below(15),
+            weights: runs.iter().map(|_| if self.next() < failed { 0.5 } else { 1.0 }).collect(),
+            groups: per_group.map(|_| runs.iter().map(|_| self.below(9).to_string()).collect()),
+            runs,
+            before,
+            per_group,
+            set: Vec::new(),
+        }
+    }
+}
+
+fn drawn_sets() -> Vec<Set> {
+    let mut draws = Draws(2026);
+    (0..repeats(1000)).map(|_| draws.set()).collect()
+}
+
+#[test]
+fn selection_is_that_of_computing_everything_again() {
+    for set in drawn_sets() {
+        assert_same(&set, &selected(set.selection(f64::INFINITY)), &set.naive(1), "naive");
     }
 }
 
 #[test]
-fn select_is_aborted() {
-    let (cancel, candidate) = (
-        CancelToken::default(),
-        Candidate::new(input(&trace(json!({}))).trace, Err("none".into())),
-    );
-    cancel.cancel();
-    let error = select(&[candidate.into()], &Profiles::default(), (1, 0.0), &cancel).unwrap_err();
-    assert_eq!(error.code(), "ABORTED");
+fn selection_of_very_many_is_measured_over_about_10_000() {
+    let mut draws = Draws(7);
+    let unit = |vector: Vec<f64>| {
+        let norm = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+        vector.into_iter().map(|x| f64::from((x / norm) as f32)).collect()
+    };
+    let runs: Vec<Vec<f64>> = (0..20_001).map(|_| unit(draws.vector(3))).collect();
+    let (weights, before, set) = (vec![1.0; runs.len()], Vec::new(), Vec::new());
+    let set = Set { runs, count: 3, weights, before, groups: None, per_group: None, set };
+    let found = selected(set.selection(f64::INFINITY));
+    assert_same(&set, &found, &set.naive(3), "sampled");
+    assert!(found.iter().all(|it| it.measured_over == 6667));
+}
+
+#[test]
+fn selection_ends_with_the_error_of_its_check() {
+    let set = Draws(3).set();
+    for checks in 0..usize::MAX {
+        let left = AtomicUsize::new(checks);
+        let check = || match left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Error::aborted()),
+        };
+        let mut selection = set.selection(f64::INFINITY);
+        let ended =
+            iter::from_fn(|| selection.selected().is_none().then(|| selection.advance(&check)))
+                .find_map(Result::err);
+        if ended != Some(Error::aborted()) {
+            assert!(ended.is_none() && checks > 5, "{checks}");
+            break;
+        }
+    }
+}
+
+/// Prints the sets that select.py selects.
+const DRIVER: &str = r#"
+import importlib.util, json, sys
+spec = importlib.util.spec_from_file_location("reference", sys.argv[1])
+reference = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(reference)
+sets = json.load(open(sys.argv[2]))
+print(json.dumps([reference.select(s["runs"], s["count"], s["weights"], s["before"], s["groups"], s["perGroup"]) for s in sets]))
+"#;
+
+#[test]
+fn selection_is_that_of_select_py() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/novelty");
+    let Ok(golden) = fs::read_to_string(folder.join("select-golden.json")) else { return };
+    let golden: Vec<Set> = serde_json::from_str(&golden).expect("sets");
+    for set in &golden {
+        assert_same(set, &selected(set.selection(f64::INFINITY)), &set.set, "recorded");
+    }
+    let sets = drawn_sets();
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sets.json");
+    fs::write(&file, json!(sets).to_string()).expect("a file");
+    let mut python = Command::new("python3");
+    let output = python.args(["-c", DRIVER]).arg(folder.join("select.py")).arg(file).output();
+    let output = output.expect("python3");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let expected: Vec<Vec<Chosen>> = serde_json::from_slice(&output.stdout).expect("sets");
+    for (set, expected) in sets.iter().zip(expected) {
+        assert_same(set, &selected(set.selection(f64::INFINITY)), &expected, "select.py");
+    }
 }

@@ -1,8 +1,10 @@
 /** kp-score import */
 const { importTraces } = require("../engine.js");
 const { Job, sayError } = require("../job.js");
+const { Labels } = require("../labels.js");
 const { sourcesOf } = require("../sources.js");
 const { count, style } = require("../terminal.js");
+const { Writer } = require("../written.js");
 
 function textOf(inputs) {
 	const formats = new Map();
@@ -25,9 +27,11 @@ module.exports = async function importing([args], given) {
 	const options = dryRun ? { assumeSuccess: "true", ...given, errors: "collect" } : given;
 	const job = await Job.open(options, await sourcesOf(args));
 	const { output } = job;
+	job.labels = await Labels.of(job);
+	const writer = await Writer.open(options);
 	const imported = importTraces(job);
-	const take = async ({ trace }) => {
-		if (!dryRun) await output.write(`${JSON.stringify(trace)}\n`);
+	const take = async (item) => {
+		if (!dryRun) await output.write(await writer.lineOf(item));
 	};
 	const shown = dryRun ? { isShown: true, onError: () => {} } : { onError: sayError };
 	const remarks = await job.each(imported, take, shown);
@@ -38,9 +42,11 @@ module.exports = async function importing([args], given) {
 	const traces = count(remarks.traces, "trace");
 	if (!output.isClosed) {
 		if (!dryRun) job.note(`${style("bold", traces)} in ${count(job.sources.length, "source")}`);
+		if (writer.text) job.note(writer.text);
 		if (dryRun) remarks.noteAssumed();
 		remarks.warnOfLosses("left out", dryRun ? 0 : remarks.errors);
 		remarks.warnOfDomain();
+		job.labels?.warn();
 	}
 	job.endedEarly(`after ${traces}`);
 	return job.exitCode();

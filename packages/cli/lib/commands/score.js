@@ -3,9 +3,10 @@ const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
 const { isSelected } = require("../facts.js");
 const { openFile, show } = require("../output.js");
-const { Projects, projectTable } = require("../projects.js");
+const { Summaries, summaryTable } = require("../summaries.js");
 const { legendOf, rowTable } = require("../row-table.js");
 const { Job } = require("../job.js");
+const { Labels } = require("../labels.js");
 const { openScorer } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
 const { Statistics } = require("../statistics.js");
@@ -15,7 +16,7 @@ const { count, duration, grouped, percent, style, warn } = require("../terminal.
 function knownText({ again }, { known, traces }) {
 	if (known === 0) return "";
 	const what = again ? "not added again" : "not scored; --again scores them";
-	return `${grouped(known)} of ${grouped(traces + (again ? 0 : known))} scored before: ${what}`;
+	return `${grouped(known)} of ${grouped(traces + (again ? 0 : known))} scored before, or repeated here: ${what}`;
 }
 
 function summarise(job, statistics, remarks, ms) {
@@ -74,18 +75,19 @@ module.exports = async function score(args, given) {
 	const job = await Job.open(options, await sourcesOf(args[0]));
 	const { output } = job;
 	const page = html && (await openFile(html, job));
+	job.labels = await Labels.of(job);
 	const again = options.again === true;
 	const { known, profiles, save, scorer } = await openScorer(job, { saved: true, again });
 	const began = performance.now();
 	const lineOf = rowTable(output, options);
 	const statistics = new Statistics();
-	const projects = new Projects();
+	const summaries = new Summaries(by);
 	/** For a page, the rows; with `--top`, the candidates for the highest ones. */
 	let kept = [];
 	const take = async (row) => {
 		if (!isSelected(row, options)) return;
 		statistics.add(row);
-		if (by) projects.add(row);
+		if (by) summaries.add(row);
 		else if (top === undefined) await show(output, row, lineOf);
 		if (page || top !== undefined) kept.push(row);
 		if (kept.length >= 2 * top) kept = highestOf(kept, top);
@@ -96,8 +98,8 @@ module.exports = async function score(args, given) {
 	const remarks = await scoring.catch((error) => refuseRows(error, job));
 	const highest = highestOf(kept, top);
 	if (top !== undefined) for (const row of highest) await show(output, row, lineOf);
-	const projectLine = projectTable(output, options);
-	for (const project of projects.summaries(threshold)) await show(output, project, projectLine);
+	const summaryLine = summaryTable(output, options);
+	for (const summary of summaries.all(threshold)) await show(output, summary, summaryLine);
 	await job.commit();
 	await save();
 	const ms = performance.now() - began;
@@ -107,6 +109,7 @@ module.exports = async function score(args, given) {
 		remarks.warnOfTexts(scorer);
 		remarks.warnOfNames(profiles);
 		remarks.warnOfLosses("not scored");
+		job.labels?.warn();
 	}
 	const saved = memory ? `; ${memory} has them` : "";
 	job.endedEarly(`after ${count(remarks.traces, "trace")}${saved}`);

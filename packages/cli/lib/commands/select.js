@@ -1,50 +1,17 @@
 /** kp-score select */
-const { once } = require("node:events");
-const { mkdir, stat } = require("node:fs/promises");
+const { mkdir, realpath, stat } = require("node:fs/promises");
 const { dirname, join, relative, resolve, sep } = require("node:path");
-const { PassThrough } = require("node:stream");
-const { importTraces } = require("../engine.js");
 const { InputError, cannot } = require("../exit.js");
-const { isSelected } = require("../facts.js");
-const { Job, sayError } = require("../job.js");
+const { Job } = require("../job.js");
+const { Labels } = require("../labels.js");
 const { openFile, show } = require("../output.js");
 const { legendOf, rowTable } = require("../row-table.js");
-const { openAlone } = require("../scorer.js");
+const { openAlone, openScorer } = require("../scorer.js");
+const { Selection, keptEarlier, scored } = require("../selection.js");
 const { sourcesOf } = require("../sources.js");
-const { count, style } = require("../terminal.js");
-
-/** The number of characters of the objective in a row, as in those of `evaluateLogs`. */
-const OBJECTIVE = 120;
-
-function rowOf({ trace, provenance }) {
-	const { id = null, metadata, outcome, steps, task } = trace;
-	const { confidenceFrom, facts, source, successFrom } = provenance;
-	return {
-		source,
-		id,
-		domain: metadata.task_domain,
-		createdAt: metadata.created_at ?? "",
-		success: metadata.success,
-		successFrom,
-		confidence: outcome.confidence,
-		confidenceFrom,
-		objective: [...task.objective.slice(0, 2 * OBJECTIVE)].slice(0, OBJECTIVE).join(""),
-		steps: steps.length,
-		...(facts && { facts }),
-	};
-}
-
-function scored(row, { score, dimensions, overrides, novelty }) {
-	return {
-		...row,
-		score,
-		dimensions,
-		overrides: overrides.map(({ name }) => name),
-		nearest: novelty.nearest,
-		similarity: novelty.maxSimilarity,
-		noveltySource: novelty.source,
-	};
-}
+const { Spool } = require("../spool.js");
+const { count, percent, style } = require("../terminal.js");
+const { Writer, isMessages, traceOf } = require("../written.js");
 
 function commonFolder(paths) {
 	const [first, ...others] = paths.map((path) => dirname(resolve(path)).split(sep));
@@ -68,75 +35,117 @@ async function copyAll(sources, folder, job) {
 	}
 }
 
-/** Writes the traces with these numbers, in this order. The sources are read again, because all traces may not fit into memory. */
-async function writeTraces(numbers, file, job) {
-	const wanted = new Map(numbers.map((number) => [number, undefined]));
-	let number = 0;
-	for await (const { trace, error } of importTraces(job)) {
-		if (error) continue;
-		if (wanted.has(number)) wanted.set(number, trace);
-		number += 1;
-	}
-	for (const trace of wanted.values()) await file.write(`${JSON.stringify(trace)}\n`);
-	await file.commit();
+/** The sources without what an earlier command has copied to the folder of `--copy`. */
+async function sourcesBeside(folder, args) {
+	const sources = await sourcesOf(args);
+	const target = folder && (await realpath(folder).catch(() => undefined));
+	if (!target) return sources;
+	const isCopy = async ({ path, isFound }) =>
+		isFound && `${await realpath(path)}`.startsWith(target + sep);
+	const copies = await Promise.all(sources.map(isCopy));
+	return sources.filter((_, index) => !copies[index]);
 }
 
-/** Selects among the traces of a job. Resolves to `{ remarks, rows, selected }`; `rows` come with their numbers among all traces. */
-async function selectAmong(job, scorer) {
-	const { options, signal } = job;
-	const { count, threshold } = options;
-	const traces = new PassThrough({ objectMode: true });
-	const selecting = scorer.select(traces, { count, threshold, signal });
-	// Its error is thrown below; it reads no more.
-	selecting.catch(() => traces.destroy());
-	const rows = [];
-	let number = 0;
-	const take = async (item) => {
-		const row = rowOf(item);
-		const isTaken = isSelected(row, options);
-		if (isTaken) rows.push({ row, number });
-		number += 1;
-		if (!isTaken) return;
-		if (!traces.destroyed && !traces.write(item.trace))
-			await Promise.race([once(traces, "drain"), once(traces, "close")]);
-		return !traces.destroyed;
+async function writePage(file, selection, kept, notes) {
+	const { DETAILED, keptPage, stepsOf } = require("../kept-page.js");
+	const entries = [];
+	for (const [place, each] of kept.entries()) {
+		const steps = place < DETAILED ? stepsOf((await selection.itemOf(each)).trace) : {};
+		const members = each.members.map(({ index, similarity }) => ({
+			row: selection.rows[index],
+			similarity,
+		}));
+		const row = scored(selection.rows[each.index], each);
+		entries.push({ ...each, row, members, ...steps });
+	}
+	const dropped = selection.dropped(kept).others;
+	const coverage = kept.at(-1)?.coverage ?? 0;
+	await file.write(await keptPage({ kept: entries, dropped, coverage, notes }));
+	return file.commit();
+}
+
+function checkOptions({ as, count, coverage, group, labels, output, perGroup, redact }) {
+	const need = (given, text) => {
+		if (!given) throw new InputError(text);
 	};
-	const settings = { isNeeded: true, isShown: true, onError: sayError };
-	const remarks = await job.each(importTraces(job), take, settings);
-	traces.end();
-	const selected = await selecting.catch((error) => {
-		if (error !== signal.reason) throw error;
-		return [];
-	});
-	return { remarks, rows, selected };
+	need(count ?? coverage, "--count or --coverage is needed: how many runs, or how much of all?");
+	need(!as || output, "--as messages needs -o: the file of the messages");
+	need(redact === undefined || output, "--redact needs -o: the file without secrets");
+	need(!perGroup || group || !labels, "--per-group with --labels needs --group: which column?");
+	need(!group || perGroup, "--group needs --per-group: how many runs of a group?");
+}
+
+/** What was left out, with the number of runs for each reason. */
+function leftText(left) {
+	const counts = new Map();
+	for (const { reason } of left) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+	return [...counts].map(([reason, n]) => `${n} ${reason.replace(/:.*/, "")}`).join(", ");
 }
 
 module.exports = async function select([args], given) {
-	const { output: path, ...options } = { assumeSuccess: "true", ...given };
-	const job = await Job.open(options, await sourcesOf(args));
-	const stream = job.sources.find(({ isStream }) => isStream);
-	if (stream && (path || options.copy))
-		throw new InputError(`${stream.name} can be read only once: -o and --copy need files`);
-	const file = path && (await openFile(path, job));
-	const scorer = await openAlone(job);
-	const { remarks, rows, selected } = await selectAmong(job, scorer);
+	const options = { assumeSuccess: "true", novelty: "run", ...given };
+	checkOptions(options);
+	const { copy, dropped, html, memory, output: path } = options;
+	const job = await Job.open({ ...options, output: undefined }, await sourcesBeside(copy, args));
+	if (copy && job.sources.some(({ isStream }) => isStream))
+		throw new InputError("--copy needs files: a stream is no file");
+	const labels = await Labels.of(job);
+	job.labels = labels;
+	const writer = path && (await Writer.open(options));
+	const [file, page, rest] = await Promise.all(
+		[path, html, dropped].map((name) => name && openFile(name, job)),
+	);
+	const spool = path || html || memory ? await Spool.open() : undefined;
+	const earlier = await keptEarlier(job);
+	const { scorer, save } = memory
+		? await openScorer(job, { saved: true })
+		: { scorer: await openAlone(job) };
+	const selection = new Selection(job, { spool, labels, earlier });
+	const { remarks, kept } = await selection.choose(scorer);
 	if (job.endedEarly(`after ${count(remarks.traces, "trace")}: nothing was selected`))
 		return job.exitCode();
 	const { output } = job;
-	const lineOf = rowTable(output, { facts: options.facts });
-	const chosen = selected.map(({ index, report }) => ({ ...rows[index], report }));
-	for (const { row, report } of chosen) await show(output, scored(row, report), lineOf);
+	const lineOf = rowTable(output, { facts: options.facts, isKept: true });
+	const rows = kept.map((each) => scored(selection.rows[each.index], each));
+	for (const row of rows) await show(output, row, lineOf);
 	await job.commit();
-	const numbers = chosen.map(({ number }) => number);
-	if (file) await writeTraces(numbers, file, job);
-	const names = new Set(chosen.map(({ row }) => row.source.name));
+	for (const each of file ? kept : []) {
+		const { report, standsFor } = each;
+		const more = { score: report.score, standsFor };
+		await file.write(await writer.lineOf({ ...(await selection.itemOf(each)), more }));
+	}
+	await file?.commit();
+	const { stood, others } = selection.dropped(kept);
+	for (const { row, ...why } of rest ? [...stood, ...others] : [])
+		await rest.write(`${JSON.stringify({ ...row, ...why })}\n`);
+	await rest?.commit();
+	for (const each of memory ? kept : [])
+		await scorer.remember(traceOf(await selection.itemOf(each)));
+	await save?.();
+	const names = new Set(rows.map(({ source }) => source.name));
 	const logs = job.sources.filter(({ name }) => names.has(name));
-	if (options.copy && logs.length > 0) await copyAll(logs, options.copy, job);
-	job.note(`${style("bold", count(chosen.length, "run"))} of ${count(remarks.traces, "trace")}`);
-	if (path) job.note(`traces: ${path}`);
-	if (options.copy) job.note(`${count(logs.length, "log")} copied to ${options.copy}`);
+	if (copy && logs.length > 0) await copyAll(logs, copy, job);
+	const covered = percent(kept.at(-1)?.coverage ?? 0);
+	const over = kept[0]?.measuredOver ?? selection.rows.length;
+	const sample = over < selection.rows.length ? ` of a sample of ${count(over, "run")}` : "";
+	const notes = [
+		`${style("bold", count(kept.length, "run"))} of ${count(remarks.traces, "trace")}: coverage ${covered}${sample}`,
+		selection.left.length > 0 ? `not considered: ${leftText(selection.left)}` : "",
+		path ? `${isMessages(options) ? "messages" : "traces"}: ${path}` : "",
+		writer?.text ?? "",
+		copy ? `${count(logs.length, "log")} copied to ${copy}` : "",
+		memory ? `${memory} has them: later sets add what they do not cover` : "",
+	];
+	for (const note of notes.filter(Boolean)) job.note(note);
+	if (page) {
+		const assumed = [notes[1], remarks.assumedText].filter(Boolean);
+		const written = await writePage(page, selection, kept, assumed);
+		if (written) job.note(`page: ${written}`);
+	}
 	remarks.noteAssumed(output.isText && !options.facts ? "? " : "");
-	if (output.isText && chosen.length > 0) job.note(style("dim", legendOf(options)));
+	if (output.isText && kept.length > 0)
+		job.note(style("dim", legendOf({ ...options, isKept: true })));
+	labels?.warn();
 	remarks.warnOfDomain();
 	remarks.warnOfLosses("not considered");
 	return job.exitCode();

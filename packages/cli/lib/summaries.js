@@ -1,5 +1,5 @@
-/** Sums of rows by project. */
-const { factOf, projectOf, tokensOf } = require("./facts.js");
+/** Sums of rows by project, or by week. */
+const { factOf, projectOf, timeOf, tokensOf } = require("./facts.js");
 const { brief, short } = require("./row-table.js");
 const { Statistics } = require("./statistics.js");
 const { fit, style } = require("./terminal.js");
@@ -7,16 +7,35 @@ const { fit, style } = require("./terminal.js");
 /** The facts that are added up, by their names in a summary. */
 const SUMS = ["activeMs", "tokens", "calls", "failed", "refused"];
 
-class Projects {
-	#projects = new Map();
+const DAY_MS = 86_400_000;
+
+/** The Monday of the week (UTC) in which a run began; null if unknown. */
+function weekOf(row) {
+	const time = timeOf(row);
+	if (time === null) return null;
+	const day = Math.floor(time / DAY_MS);
+	// The first day of 1970 was a Thursday.
+	return new Date((day - ((day + 3) % 7)) * DAY_MS).toISOString().slice(0, 10);
+}
+
+const KEYS = { project: projectOf, week: weekOf };
+
+class Summaries {
+	#by;
+	#groups = new Map();
+
+	/** @param {"project" | "week"} by */
+	constructor(by) {
+		this.#by = by;
+	}
 
 	add(row) {
-		const name = projectOf(row);
-		const { statistics, sums } = this.#projects.get(name) ?? {
+		const name = KEYS[this.#by](row);
+		const { statistics, sums } = this.#groups.get(name) ?? {
 			statistics: new Statistics(),
 			sums: {},
 		};
-		this.#projects.set(name, { statistics, sums });
+		this.#groups.set(name, { statistics, sums });
 		statistics.add(row);
 		for (const fact of SUMS) {
 			const value = fact === "tokens" ? tokensOf(row) : factOf(fact, row);
@@ -25,29 +44,34 @@ class Projects {
 		}
 	}
 
-	/** One summary a project, that with the most runs first. */
-	summaries(threshold) {
-		const all = [...this.#projects].map(([project, { statistics, sums }]) => {
+	/** One summary a project, that with the most runs first; or one a week, in order. */
+	all(threshold) {
+		const by = this.#by;
+		const all = [...this.#groups].map(([name, { statistics, sums }]) => {
 			const [median, highest] = statistics.quantilesAt(0.5, 1);
 			const { accepted } = threshold === undefined ? {} : statistics.acceptedBy(threshold);
 			const runs = statistics.scores.length;
-			return { project, runs, median, highest, accepted, ...sums };
+			return { [by]: name, runs, median, highest, accepted, ...sums };
 		});
-		return all.sort((a, b) => b.runs - a.runs);
+		return all.sort(
+			by === "week"
+				? (a, b) => ((a.week ?? "") < (b.week ?? "") ? -1 : 1)
+				: (a, b) => b.runs - a.runs,
+		);
 	}
 }
 
 /** Returns a function that formats a summary; the first line comes with the table head. */
-function projectTable({ width }, { threshold }) {
+function summaryTable({ width }, { by, threshold }) {
 	const hasThreshold = threshold !== undefined;
 	const columns = Math.max(width - (hasThreshold ? 72 : 62), 12);
 	const accepted = hasThreshold ? "  accepted" : "";
-	const start = `${"project".padEnd(columns)}    runs  median  highest${accepted}  active  tokens   calls  failed  refused`;
+	const start = `${`${by}`.padEnd(columns)}    runs  median  highest${accepted}  active  tokens   calls  failed  refused`;
 	let head = `${style("dim", start)}\n`;
 	return (summary) => {
 		const { tokens, calls, failed } = summary;
 		const cells = [
-			fit(summary.project ?? "(unknown)", columns).padEnd(columns),
+			fit(summary[by] ?? "(unknown)", columns).padEnd(columns),
 			short(summary.runs).padStart(6),
 			summary.median.toFixed(3).padStart(6),
 			summary.highest.toFixed(3).padStart(7),
@@ -62,4 +86,4 @@ function projectTable({ width }, { threshold }) {
 	};
 }
 
-module.exports = { Projects, projectTable };
+module.exports = { Summaries, summaryTable };

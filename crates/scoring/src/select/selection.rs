@@ -1,0 +1,295 @@
+//! A selection in steps, between which others take turns.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+    mem,
+    ops::Range,
+    time::{Duration, Instant},
+};
+
+use knowledgepulse_workers::share_out;
+
+use super::{
+    Candidate, Check, Limits, Member, Progress, Selected,
+    sums::{Line, Sum, cube, sums},
+};
+use crate::{cache::Nearest, error::Result, novelty::Novelty, scorer::Report};
+
+/// How much a trace must add, and how much more than another to be kept before it: sums are rounded.
+const TIE: f64 = 1e-12;
+/// More than the relative rounding of a sum.
+const ROUNDING: f64 = 1e-11;
+/// Added to similarities in a memory, which are float32, so that a trace that is in it adds nothing.
+const FLOAT32: f64 = 1e-6;
+/// Of more candidates, every `⌈n / MEASURED⌉`-th is measured.
+const MOST_MEASURED: usize = 20_000;
+const MEASURED: usize = 10_000;
+/// The number of traces whose bounds are computed at once, and whose exact sums.
+const BATCH: usize = 512;
+const EXACT: usize = 16;
+/// The number of traces that a thread covers at once.
+const SHARE: usize = 64;
+/// How long others wait for their turn, unless a single step takes longer.
+const TURN: Duration = Duration::from_millis(20);
+const NONE: usize = usize::MAX;
+
+/// A selection in progress. All vectors must be of one model.
+#[derive(Default)]
+pub struct Selection {
+    limits: Limits,
+    /// Those kept before, then the candidates.
+    traces: Vec<Candidate>,
+    before: usize,
+    /// The number of traces that have been compared with the candidates.
+    compared: usize,
+    /// The cover of each trace, and the kept one that it is by.
+    cover: Vec<(f64, usize)>,
+    /// The measured candidates that have a vector, with their cover after the last choice.
+    measured: Vec<(usize, f64)>,
+    measured_over: usize,
+    /// The greatest cover that each of them can have, and by what.
+    greatest: Vec<(f64, usize)>,
+    /// The sum of these.
+    all: f64,
+    /// The most that a trace adds, in bits, which have the order of positive numbers; the trace; and after how many
+    /// choices that was so.
+    bounds: BinaryHeap<(u64, Reverse<usize>, usize)>,
+    /// What traces add exactly to the present set.
+    gains: Vec<(f64, usize)>,
+    kept: Vec<Selected>,
+    /// The places in `measured` whose cover each choice has changed, and their cover before and after.
+    changes: Vec<Vec<(usize, [f64; 2])>>,
+    /// The number of kept traces of each group.
+    groups: BTreeMap<u32, usize>,
+    is_done: bool,
+}
+
+impl Selection {
+    /// Returns a selection without candidates.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Adds a trace that was kept before. Must be called before the first [`Selection::add`].
+    pub fn add_before(&mut self, trace: Candidate) {
+        self.add(trace);
+        self.before += 1;
+    }
+
+    /// Adds a candidate. Must be called before the first [`Selection::advance`].
+    pub fn add(&mut self, trace: Candidate) {
+        let covered = |nearest: &Nearest| cube(nearest.similarity + FLOAT32);
+        self.cover.push((trace.nearest.as_ref().map_or(0.0, covered), NONE));
+        self.traces.push(trace);
+    }
+
+    /// Goes on, usually for a tenth of a second or less. After an error it cannot go on.
+    ///
+    /// # Errors
+    ///
+    /// The error of `check`, which is called every few milliseconds.
+    pub fn advance(&mut self, check: Check) -> Result<Progress> {
+        let (begun, total) = (Instant::now(), self.traces.len());
+        let compares = self.compared < total;
+        while !self.is_done && compares == (self.compared < total) && begun.elapsed() < TURN {
+            if compares { self.compare(check)? } else { self.choose(check)? }
+        }
+        let most = self.limits.count.min(total - self.before);
+        Ok(match compares {
+            true => Progress { stage: "compare", done: self.compared, total },
+            false => Progress { stage: "choose", done: self.kept.len(), total: most },
+        })
+    }
+
+    /// Returns the selected traces in order, once; `None` while there is more to do.
+    pub fn selected(&mut self) -> Option<Vec<Selected>> {
+        let mut selected = self.is_done.then(|| mem::take(&mut self.kept))?;
+        let places = selected.iter().map(|kept| kept.index + self.before).zip(0..);
+        let places: BTreeMap<_, usize> = places.collect();
+        for (index, (_, by)) in self.cover.iter().enumerate().skip(self.before) {
+            let Some(place) = places.get(by) else { continue };
+            selected[*place].stands_for += 1;
+            if index != *by {
+                let similarity = self.traces[index].similarity(&self.traces[*by]).max(0.0);
+                selected[*place].members.push(Member { index: index - self.before, similarity });
+            }
+        }
+        for kept in &mut selected {
+            kept.members.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
+        }
+        Some(selected)
+    }
+
+    /// Covers the candidates by some of the traces kept before, or else computes bounds for some candidates.
+    fn compare(&mut self, check: Check) -> Result<()> {
+        let (begin, total) = (self.compared, self.traces.len());
+        let end = if begin < self.before {
+            self.before.min(begin + EXACT)
+        } else {
+            total.min(begin + BATCH)
+        };
+        self.compared = end;
+        if begin < self.before {
+            return self.cover_by(begin..end, check);
+        }
+        let has_row = |index: &usize| !self.traces[*index].row.is_empty();
+        if begin == self.before {
+            let count = total - begin;
+            let stride = if count > MOST_MEASURED { count.div_ceil(MEASURED) } else { 1 };
+            let measured = (begin..total).step_by(stride).filter(has_row);
+            self.measured = measured.map(|index| (index, self.cover[index].0)).collect();
+            self.measured_over = count.div_ceil(stride);
+            self.greatest = self.measured.iter().map(|(_, covered)| (*covered, NONE)).collect();
+        }
+        let columns: Vec<_> = (begin..end).filter(has_row).collect();
+        let pairs = (&self.uncovered()[..], &columns[..]);
+        let sums = sums(&self.traces, pairs, Sum::Above, &mut self.greatest, check)?;
+        self.bounds.extend(
+            sums.iter().zip(columns).map(|(sum, index)| (sum.to_bits(), Reverse(index), 0)),
+        );
+        if end == total {
+            let most = |((index, covered), (_, by)): (&(usize, f64), &(_, usize))| {
+                let [own, other] = [index, by].map(|by| {
+                    self.traces.get(*by).map_or(0.0, |by| by.covers(&self.traces[*index]))
+                });
+                covered.max(own).max(other)
+            };
+            self.all = self.measured.iter().zip(&self.greatest).map(most).sum();
+            self.is_done = self.coverage() >= self.limits.coverage;
+        }
+        Ok(())
+    }
+
+    fn coverage(&self) -> f64 {
+        let covered: f64 = self.measured.iter().map(|(_, covered)| covered).sum();
+        if self.all > 0.0 { (covered / self.all).min(1.0) } else { 0.0 }
+    }
+
+    fn uncovered(&self) -> Vec<Line> {
+        self.measured.iter().map(|(index, covered)| (*index, [*covered, f64::INFINITY])).collect()
+    }
+
+    /// Covers all traces by some of them as well.
+    fn cover_by(&mut self, columns: Range<usize>, check: Check) -> Result<()> {
+        let Self { traces, before, cover, .. } = self;
+        let columns =
+            columns.map(|index| (&traces[index], if index < *before { NONE } else { index }));
+        share_out(traces.chunks(SHARE).zip(cover.chunks_mut(SHARE)), |(traces, cover)| {
+            check()?;
+            for (trace, cover) in traces.iter().zip(cover) {
+                for (column, by) in columns.clone() {
+                    let value = column.covers(trace);
+                    if value > cover.0 {
+                        *cover = (value, by);
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Computes again what the traces with the greatest bounds add, or keeps one if no other can add more.
+    fn choose(&mut self, check: Check) -> Result<()> {
+        let round = self.kept.len();
+        let greatest = self.gains.iter().map(|(gain, _)| *gain).fold(0.0, f64::max);
+        let least = TIE.max(greatest - TIE);
+        let (mut columns, mut bounds, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let mut since = round;
+        while let Some(&other @ (bits, Reverse(index), at)) = self.bounds.peek() {
+            if columns.is_empty() {
+                since = at;
+            }
+            let room = if since == round { EXACT } else { BATCH };
+            if f64::from_bits(bits) <= least || columns.len() == room || others.len() == BATCH {
+                break;
+            }
+            self.bounds.pop();
+            let kept = self.traces[index].group.and_then(|group| self.groups.get(&group));
+            if kept.is_some_and(|kept| *kept >= self.limits.per_group) {
+                continue;
+            }
+            if at == since {
+                columns.push(index);
+                bounds.push(f64::from_bits(bits));
+            } else {
+                others.push(other);
+            }
+        }
+        self.bounds.extend(others);
+        if columns.is_empty() {
+            return self.keep(least, check);
+        }
+        if since == round {
+            let pairs = (&self.uncovered()[..], &columns[..]);
+            let gains = sums(&self.traces, pairs, Sum::Exact, &mut [], check)?;
+            self.gains.extend(gains.into_iter().zip(columns));
+            return Ok(());
+        }
+        let mut changes = BTreeMap::new();
+        for (place, [before, after]) in self.changes[since..].iter().flatten() {
+            changes.entry(self.measured[*place].0).or_insert([*before, *after])[1] = *after;
+        }
+        let lines: Vec<Line> = changes.into_iter().collect();
+        let less = sums(&self.traces, (&lines, &columns), Sum::Below, &mut [], check)?;
+        for ((index, bound), less) in columns.into_iter().zip(bounds).zip(less) {
+            let bound = (bound * (1.0 + ROUNDING) - less).max(0.0);
+            self.bounds.push((bound.to_bits(), Reverse(index), round));
+        }
+        Ok(())
+    }
+
+    /// Keeps the first of those that add more than this, if any does.
+    fn keep(&mut self, least: f64, check: Check) -> Result<()> {
+        let gains = mem::take(&mut self.gains);
+        let greatest =
+            gains.iter().filter(|(gain, _)| *gain > least).map(|(_, index)| *index).min();
+        let Some(index) = greatest else {
+            self.is_done = true;
+            return Ok(());
+        };
+        let others = gains.into_iter().filter(|(_, other)| *other != index);
+        let round = self.kept.len();
+        self.bounds.extend(others.map(|(gain, other)| (gain.to_bits(), Reverse(other), round)));
+        self.cover_by(index..index + 1, check)?;
+        let mut changes = Vec::new();
+        for (place, (index, covered)) in self.measured.iter_mut().enumerate() {
+            let before = mem::replace(covered, self.cover[*index].0);
+            if before < *covered {
+                changes.push((place, [before, *covered]));
+            }
+        }
+        self.changes.push(changes);
+        let Candidate { id, scored, text, times, group, .. } = &self.traces[index];
+        if let Some(group) = group {
+            *self.groups.entry(*group).or_default() += 1;
+        }
+        let score = scored.clone().score(self.novelty(index));
+        self.kept.push(Selected {
+            index: index - self.before,
+            id: id.clone(),
+            coverage: self.coverage(),
+            stands_for: 0,
+            members: Vec::new(),
+            measured_over: self.measured_over,
+            report: Report { score, text: text.clone(), times: *times },
+        });
+        self.is_done =
+            self.kept.len() == self.limits.count || self.coverage() >= self.limits.coverage;
+        Ok(())
+    }
+
+    /// The novelty of a candidate against what was kept before it; of the most similar, the first.
+    fn novelty(&self, index: usize) -> Novelty {
+        let trace = &self.traces[index];
+        let mut nearest = trace.nearest.clone();
+        let kept = self.kept.iter().map(|kept| kept.index + self.before);
+        for other in (0..self.before).chain(kept).map(|index| &self.traces[index]) {
+            let similarity = trace.similarity(other);
+            if nearest.as_ref().is_none_or(|nearest| similarity > nearest.similarity) {
+                nearest = Some(Nearest { similarity, id: other.id.clone().map(Into::into) });
+            }
+        }
+        nearest.map_or(Novelty::EmptyCache, Novelty::Cache)
+    }
+}

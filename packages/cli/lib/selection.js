@@ -1,0 +1,183 @@
+/** Reads runs once, and selects the fewest that stand for all. */
+const { textAt } = require("@knowledgepulse/scoring/internal/select");
+const { importTraces } = require("./engine.js");
+const { InputError } = require("./exit.js");
+const { isSelected, projectOf } = require("./facts.js");
+const { sayError } = require("./job.js");
+const { sourcesOf } = require("./sources.js");
+const { showProgress } = require("./terminal.js");
+const { traceOf } = require("./written.js");
+
+/** The number of characters of the objective in a row, as in those of `evaluateLogs`. */
+const OBJECTIVE = 120;
+
+function rowOf({ trace, provenance }) {
+	const { id = null, metadata, outcome, steps, task } = trace;
+	const { confidenceFrom, facts, source, successFrom } = provenance;
+	return {
+		source,
+		id,
+		domain: metadata.task_domain,
+		createdAt: metadata.created_at ?? "",
+		success: metadata.success,
+		successFrom,
+		confidence: outcome.confidence,
+		confidenceFrom,
+		objective: [...task.objective.slice(0, 2 * OBJECTIVE)].slice(0, OBJECTIVE).join(""),
+		steps: steps.length,
+		...(facts && { facts }),
+	};
+}
+
+function scored(row, { coverage, standsFor, report }) {
+	const { score, dimensions, overrides, novelty } = report;
+	return {
+		...row,
+		coverage,
+		standsFor,
+		score,
+		dimensions,
+		overrides: overrides.map(({ name }) => name),
+		nearest: novelty.nearest,
+		similarity: novelty.maxSimilarity,
+		noveltySource: novelty.source,
+	};
+}
+
+/** Returns the function that gives the group of a run: at a pointer, in a column of the labels, or its project. */
+function grouping({ group }, labels) {
+	if (group === undefined) return (_, row) => projectOf(row);
+	if (group.startsWith("/")) return (trace) => textAt(trace, group);
+	if (labels?.has(group)) return (_, { id }) => labels.columnOf(id, group);
+	throw new InputError(`--group ${group}: expected a JSON pointer, or a column of --labels`);
+}
+
+/** The runs that were kept earlier: the ids of rows, and traces. */
+async function keptEarlier(job) {
+	const { against } = job.options;
+	const { contentOf } = require("./rows.js");
+	const ids = new Set();
+	const logs = [];
+	for (const source of against ? await sourcesOf([against]) : []) {
+		const { rows, log } = await contentOf(source, job.signal);
+		if (log) logs.push(log);
+		else for await (const { id } of rows) ids.add(id);
+	}
+	const { options, signal } = job;
+	return { ids, traces: () => importTraces({ options, signal, sources: logs }) };
+}
+
+/** Reads the runs of a job once, and selects among them. */
+class Selection {
+	/** The rows of the candidates, and the places of the runs in the spool. */
+	rows = [];
+	#places = [];
+	/** The runs that are no candidates: `{ row, reason }`. */
+	left = [];
+	#ids = new Set();
+	/** Traces of the sources that were kept earlier. */
+	#again = [];
+
+	constructor(job, { spool, labels, earlier }) {
+		this.job = job;
+		this.spool = spool;
+		this.groupOf = grouping(job.options, labels);
+		this.earlier = earlier;
+	}
+
+	/** Why a run is no candidate, if it is none. */
+	#reasonAgainst({ id, success, successFrom }) {
+		if (id !== null && this.#ids.has(id)) return "repeated: another log has it too";
+		this.#ids.add(id);
+		if (id !== null && this.earlier.ids.has(id)) return "kept earlier";
+		if (!this.job.options.success) return undefined;
+		if (successFrom === "assumed") return "success unknown";
+		return success ? undefined : "failed";
+	}
+
+	async #take(item, traces) {
+		const row = rowOf(item);
+		if (!isSelected(row, this.job.options)) return;
+		const trace = traceOf(item);
+		const reason = this.#reasonAgainst(row);
+		if (reason) this.left.push({ row, reason });
+		if (reason === "kept earlier") this.#again.push(trace);
+		if (reason) return;
+		this.#places.push(await this.spool?.add(item));
+		this.rows.push({ ...row, group: this.groupOf(trace, row) ?? null });
+		await traces.write(trace);
+	}
+
+	async *#against() {
+		for await (const { trace } of this.earlier.traces()) yield trace;
+		yield* this.#again;
+	}
+
+	/** Resolves to the remarks on the sources, and the kept runs. */
+	async choose(scorer) {
+		const { options, signal } = this.job;
+		const { count, coverage, memory, perGroup, against } = options;
+		const { readable, writable } = new TransformStream();
+		const traces = writable.getWriter();
+		const group = perGroup && ((_, index) => this.rows[index].group);
+		let progress;
+		const onProgress = (state) => {
+			progress = state;
+		};
+		const selecting = scorer.select(readable, {
+			...{ count, coverage, perGroup, group, onProgress, signal },
+			againstCache: memory !== undefined,
+			against: against === undefined ? undefined : this.#against(),
+		});
+		let failure;
+		selecting.catch((error) => {
+			failure = { error };
+			return traces.abort(error).catch(() => {});
+		});
+		const take = (item) =>
+			this.#take(item, traces).catch((error) => {
+				if (!failure) throw error;
+				return false;
+			});
+		const settings = { isNeeded: true, isShown: true, onError: sayError };
+		const remarks = await this.job.each(importTraces(this.job), take, settings);
+		await traces.close().catch(() => {});
+		// All are compared with all, and then chosen.
+		const stopProgress = showProgress(options.progress && !options.quiet, () => ({
+			traces: progress?.done ?? 0,
+			share: progress && progress.done / progress.total,
+		}));
+		const kept = await selecting
+			.catch((error) => {
+				if (error !== signal.reason) throw error;
+				return [];
+			})
+			.finally(stopProgress);
+		return { remarks, kept };
+	}
+
+	/** Resolves to what was read of a run. */
+	itemOf = ({ index }) => this.spool.get(this.#places[index]);
+
+	/** The runs that were not kept: `{ row, reason, by, similarity }`, where `by` is the id of the run that stands for it. */
+	dropped(kept) {
+		const { against, memory } = this.job.options;
+		const rest = new Map(this.rows.entries());
+		const stood = [];
+		for (const { index } of kept) rest.delete(index);
+		for (const { id, members } of kept)
+			for (const { index, similarity } of members) {
+				const row = rest.get(index);
+				rest.delete(index);
+				if (row) stood.push({ row, reason: "another run stands for it", by: id, similarity });
+			}
+		const isEarlier = against !== undefined || memory !== undefined;
+		const reason = isEarlier ? "a run kept earlier stands for it" : "like no kept run";
+		return {
+			stood,
+			others: [...Array.from(rest.values(), (row) => ({ row, reason })), ...this.left],
+		};
+	}
+}
+
+module.exports = { Selection, keptEarlier, scored };
