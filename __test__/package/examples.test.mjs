@@ -73,6 +73,26 @@ test("examples/same-task.mjs tells runs of one task from others, for each kind o
 	assert.equal(stdout.match(/^(text|words|run) +1\.000 +100% +100%$/gm)?.length, 3, stdout);
 });
 
+test("examples/evidence.mjs shows that select covers tasks, and is a memory of them", (t) => {
+	const folder = temporaryFolder(t);
+	const [file, plot] = [join(folder, "runs.jsonl"), join(folder, "plot.svg")];
+	const runs = ["Fix the parser", "Refund an order", "Sort the letters"].flatMap(
+		(objective, task) =>
+			[0, 1, 2].map((run) => ({
+				...trace({ objective, success: (task + run) % 2 > 0 }),
+				id: `${objective}-${run}`,
+			})),
+	);
+	writeFileSync(file, runs.map((run) => JSON.stringify(run)).join("\n"));
+	const options = ["--task-from-id", "(.*)-", "--share", "0.34", "--plot", plot];
+	const stdout = printed("evidence.mjs", file, ...options);
+	assert.match(stdout, /^9 runs of 3 tasks, 3 kept$/m);
+	for (const name of ["select, success unknown", "select, success known"])
+		assert.match(stdout, new RegExp(`^${name} +1\\.00 \\(.*?1\\.00\\) .*? 1\\.00 `, "m"), stdout);
+	assert.match(stdout, /^random +0\.\d\d /m);
+	assert.match(readFileSync(plot, "utf8"), /^<svg .*<circle/s);
+});
+
 test("a trace of KPCapture scores at most 0.681, whatever its domain and its novelty", async () => {
 	const greatest = async (domain) => {
 		const steps = [{ type: "thought" }, { type: "observation" }];
