@@ -10,6 +10,9 @@ import { mainManifest, PLATFORMS, platformManifest, workspaceManifest } from "./
 /** The folder of the tarballs. */
 export const DIST = join(root, "dist");
 
+/** A comment on lines of its own. */
+const COMMENT = /^[\t ]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)\n/gm;
+
 /** Files that npm includes in every package, besides package.json. */
 export const ALWAYS = ["README.md", "LICENSE"];
 
@@ -21,10 +24,10 @@ export function packMain() {
 		Object.keys(PLATFORMS).map((name) => [platformManifest(name).name, manifest.version]),
 	);
 	const folder = stage("main", manifest, root, [...manifest.files, "README.md"]);
-	// Comments on functions are for those who read the repository; users have those of the types.
+	// Comments are for those who read the repository; users have those of the types.
 	for (const path of filesBelow("dist/stage/main/lib", ".js")) {
 		const file = join(root, path);
-		writeFileSync(file, readFileSync(file, "utf8").replace(/^[\t ]*\/\*\*[\s\S]*?\*\/\n/gm, ""));
+		writeFileSync(file, readFileSync(file, "utf8").replace(COMMENT, ""));
 	}
 	return pack(folder);
 }
