@@ -25,10 +25,13 @@ export function call(name, { input, ...options } = {}) {
 	return run(body, { ...options, input: { name, input } });
 }
 
+/** What ONNX Runtime prints without a descriptor for this file; it then asks the system in another way. */
+const OF_LIBRARY = "Error in cpuinfo: failed to parse processor information from /proc/cpuinfo\n";
+
 /** As {@link call}, for a function that must succeed and print nothing. Returns its result. */
 export async function quietly(name, options) {
 	const ended = await call(name, options);
-	assertQuiet(ended);
+	assertQuiet({ ...ended, stderr: ended.stderr.replace(OF_LIBRARY, "") });
 	return ended.value;
 }
 
