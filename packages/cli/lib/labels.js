@@ -14,7 +14,7 @@ function recordsOf(path, bytes) {
 	const text = bytes.toString().replace(/^\uFEFF/, "");
 	if (!/^\s*\{/.test(text)) {
 		const { parse } = require("csv-parse/sync");
-		const records = parse(text, { columns: true, info: true, trim: true });
+		const records = parse(text, { columns: true, info: true, skip_empty_lines: true, trim: true });
 		return records.map(({ record, info }) => [record, info.lines]);
 	}
 	return text.split("\n").flatMap((line, index) => {
@@ -35,7 +35,7 @@ class Labels {
 
 	constructor(path, records) {
 		for (const [record, line] of records) {
-			const { id: given, label, success = label, ...columns } = record;
+			const { id: given, label, success = label, ...columns } = record ?? {};
 			if (given === undefined || success === undefined)
 				throw new InputError(`${path}: expected the columns id and label or success`);
 			const id = String(given);
@@ -79,10 +79,15 @@ class Labels {
 		this.#unused.delete(id);
 	}
 
-	/** Warns of labels without a run. Fails if all are, of any runs. */
+	/** Fails if no label has a run. */
+	check() {
+		if (this.#unused.size === this.success.size)
+			throw new InputError("no label has the id of a run");
+	}
+
+	/** Warns of labels without a run. */
 	warn() {
 		const unused = this.#unused.size;
-		if (unused === this.success.size) throw new InputError("no label has the id of a run");
 		if (unused > 0) warn(`${count(unused, "label")} without a run`);
 	}
 }

@@ -63,8 +63,9 @@ async function keptEarlier(job) {
 		if (log) logs.push(log);
 		else for await (const { id } of rows) ids.add(id);
 	}
-	const { options, signal } = job;
-	return { ids, traces: () => importTraces({ options, signal, sources: logs }) };
+	// None of the options of the sources is for these.
+	const options = { assumeSuccess: "true" };
+	return { ids, traces: () => importTraces({ options, signal: job.signal, sources: logs }) };
 }
 
 /** Reads the runs of a job once, and selects among them. */
@@ -97,8 +98,10 @@ class Selection {
 
 	async #take(item, traces) {
 		const row = rowOf(item);
-		if (!isSelected(row, this.job.options)) return;
 		const trace = traceOf(item);
+		const isConsidered = isSelected(row, this.job.options);
+		if (!isConsidered && this.earlier.ids.has(row.id)) this.#again.push(trace);
+		if (!isConsidered) return;
 		const reason = this.#reasonAgainst(row);
 		if (reason) this.left.push({ row, reason });
 		if (reason === "kept earlier") this.#again.push(trace);
@@ -109,7 +112,7 @@ class Selection {
 	}
 
 	async *#against() {
-		for await (const { trace } of this.earlier.traces()) yield trace;
+		for await (const { trace } of this.earlier.traces()) if (trace) yield trace;
 		yield* this.#again;
 	}
 
@@ -145,7 +148,7 @@ class Selection {
 		// All are compared with all, and then chosen.
 		const stopProgress = showProgress(options.progress && !options.quiet, () => ({
 			traces: progress?.done ?? 0,
-			share: progress && progress.done / progress.total,
+			share: progress?.total && progress.done / progress.total,
 		}));
 		const kept = await selecting
 			.catch((error) => {

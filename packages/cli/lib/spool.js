@@ -18,10 +18,9 @@ class Spool {
 		spool.#file = await open(path, "wx+", 0o600).catch((error) => {
 			throw cannot("write", path, error);
 		});
-		atEnd(async () => {
-			await spool.#file.close();
-			await rm(path, { force: true });
-		});
+		atEnd(() => spool.#file.close());
+		// Whatever ends the process, nothing is left. Windows keeps the file until it is closed.
+		await rm(path, { force: true }).catch(() => atEnd(() => rm(path, { force: true })));
 		return spool;
 	}
 

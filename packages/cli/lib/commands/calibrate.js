@@ -15,6 +15,7 @@ function label(rows, labels) {
 		row.label = labels.success.get(row.id);
 		labels.use(row.id);
 	}
+	labels.check();
 	labels.warn();
 	const unlabelled = rows.filter(({ label }) => label === undefined).length;
 	if (unlabelled > 0) warn(`${unlabelled} runs have no label`);

@@ -69,8 +69,8 @@ function checkOptions({ as, count, coverage, group, labels, output, perGroup, re
 		if (!given) throw new InputError(text);
 	};
 	need(count ?? coverage, "--count or --coverage is needed: how many runs, or how much of all?");
-	need(!as || output, "--as messages needs -o: the file of the messages");
-	need(redact === undefined || output, "--redact needs -o: the file without secrets");
+	need(as !== "messages" || output, "--as messages needs -o: the file of the messages");
+	need(redact !== true || output, "--redact needs -o: the file without secrets");
 	need(!perGroup || group || !labels, "--per-group with --labels needs --group: which column?");
 	need(!group || perGroup, "--group needs --per-group: how many runs of a group?");
 }
@@ -92,14 +92,18 @@ module.exports = async function select([args], given) {
 	const labels = await Labels.of(job);
 	job.labels = labels;
 	const writer = path && (await Writer.open(options));
-	const [file, page, rest] = await Promise.all(
-		[path, html, dropped].map((name) => name && openFile(name, job)),
-	);
+	// One after the other, so that what is open is closed if one fails.
+	const file = path && (await openFile(path, job));
+	const page = html && (await openFile(html, job));
+	const rest = dropped && (await openFile(dropped, job));
 	const spool = path || html || memory ? await Spool.open() : undefined;
 	const earlier = await keptEarlier(job);
 	const { scorer, save } = memory
 		? await openScorer(job, { saved: true })
 		: { scorer: await openAlone(job) };
+	const { reason, state } = scorer.status().embedder;
+	if (options.embedder === "off" || state === "unavailable")
+		throw new InputError(`without vectors nothing can be selected: ${reason ?? "--embedder off"}`);
 	const selection = new Selection(job, { spool, labels, earlier });
 	const { remarks, kept } = await selection.choose(scorer);
 	if (job.endedEarly(`after ${count(remarks.traces, "trace")}: nothing was selected`))
@@ -109,22 +113,25 @@ module.exports = async function select([args], given) {
 	const rows = kept.map((each) => scored(selection.rows[each.index], each));
 	for (const row of rows) await show(output, row, lineOf);
 	await job.commit();
+	labels?.check();
 	for (const each of file ? kept : []) {
+		if (job.signal.aborted) break;
 		const { report, standsFor } = each;
 		const more = { score: report.score, standsFor };
 		await file.write(await writer.lineOf({ ...(await selection.itemOf(each)), more }));
 	}
 	await file?.commit();
+	if (job.endedEarly("while it wrote: the memory stays as it was")) return job.exitCode();
 	const { stood, others } = selection.dropped(kept);
 	for (const { row, ...why } of rest ? [...stood, ...others] : [])
 		await rest.write(`${JSON.stringify({ ...row, ...why })}\n`);
 	await rest?.commit();
-	for (const each of memory ? kept : [])
-		await scorer.remember(traceOf(await selection.itemOf(each)));
-	await save?.();
 	const names = new Set(rows.map(({ source }) => source.name));
 	const logs = job.sources.filter(({ name }) => names.has(name));
 	if (copy && logs.length > 0) await copyAll(logs, copy, job);
+	for (const each of memory ? kept : [])
+		await scorer.remember(traceOf(await selection.itemOf(each)));
+	await save?.();
 	const covered = percent(kept.at(-1)?.coverage ?? 0);
 	const over = kept[0]?.measuredOver ?? selection.rows.length;
 	const sample = over < selection.rows.length ? ` of a sample of ${count(over, "run")}` : "";
