@@ -74,6 +74,34 @@ for (const [rule, secret] of Object.entries(SECRETS))
 		}
 	});
 
+test("kp-score --redact removes a secret that is known by its name alone, wherever it stands", async () => {
+	const key = some(40);
+	for (const found of [
+		JSON.stringify({ AWS_SECRET_ACCESS_KEY: key }),
+		JSON.stringify({ AccessKey: { SecretAccessKey: key } }),
+		`AWS_SECRET_ACCESS_KEY${" ".repeat(20)}= ${key}`,
+	]) {
+		const messages = conversation("nothing");
+		messages[3].content = found;
+		messages[4].content = `The key is ${key}, e`;
+		file("named.json", JSON.stringify(messages));
+		const args = "import named.json --assume-success true --as messages -o named.jsonl";
+		await assertEnds(0, args.split(" "));
+		const written = readFileSync(join(folder, "named.jsonl"), "utf8");
+		assert.ok(!written.includes(key) && written.includes("The key is [aws], e"), written);
+	}
+});
+
+test("kp-score writes nothing if a secret stays", async () => {
+	const messages = conversation("nothing");
+	messages[3].content = `{"a":"${SECRETS.npm}","a":"x"}`;
+	file("stays.json", JSON.stringify(messages));
+	const args = "import stays.json --assume-success true --as messages -o stays.jsonl";
+	const { stderr } = await assertEnds(4, args.split(" "));
+	assert.match(stderr, /a secret could not be removed, so nothing is written: npm/);
+	assert.ok(!existsSync(join(folder, "stays.jsonl")));
+});
+
 test("kp-score --no-redact leaves secrets in messages, and says so", async () => {
 	file("secret.json", JSON.stringify(conversation(SECRETS.github)));
 	const args = "import secret.json --assume-success true --as messages --no-redact -o raw.jsonl";

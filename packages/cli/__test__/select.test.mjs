@@ -204,6 +204,17 @@ test("kp-score select needs to know how many runs, and where messages go", async
 		assert.match((await assertEnds(2, [...SELECT, ...args])).stderr, message);
 });
 
+test("kp-score select takes rows of --against whose runs other options leave out, and needs vectors", async () => {
+	file(
+		"rows-of-one.jsonl",
+		linesOf(await rowsOf(["select", "runs/a/one.jsonl", "--novelty", "words", "--count", "9"])),
+	);
+	const later = [...SELECT, "--count", "9", "--since", "2026-01-01T00:00:02Z"];
+	assert.deepEqual(await idsOf([...later, "--against", "rows-of-one.jsonl"]), ["t:2"]);
+	const { stderr } = await assertEnds(2, ["select", "runs", "--count", "1", "--embedder", "off"]);
+	assert.match(stderr, /without vectors nothing can be selected/);
+});
+
 test("kp-score select ends with the error of a trace", async () => {
 	const wrong = { ...runOf(1), outcome: { confidence: 7 } };
 	const runs = Array.from({ length: 100 }, (_, n) => runOf(n % 9));

@@ -14,7 +14,7 @@ Exit codes:
   1    an unexpected error
   2    wrong arguments, or input that cannot be used
   3    a gate that was asked for is not met, such as --min-share
-  4    the embedder or the store is unavailable; kp-score doctor shows why
+  4    the embedder or the store is unavailable; kp-score doctor shows why; or secrets cannot be removed
   130  interrupted; what was written until then is in FILE.partial, beside the FILE of -o, which stays as it was
 
 Examples:

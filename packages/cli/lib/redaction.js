@@ -32,14 +32,18 @@ async function scanner() {
 	}
 }
 
-/** All texts in a value, names of members included. JSON text counts as the texts in it. */
+/**
+ * All that is searched in a value: its texts, the names of members, each text after its name, because a rule may know a
+ * secret only by that, and JSON in a text both as it stands and as the texts in it.
+ */
 function textsIn(value, texts = new Set()) {
 	if (typeof value === "string") {
+		texts.add(value);
 		const parsed = jsonIn(value);
-		if (parsed === undefined) texts.add(value);
-		else textsIn(parsed, texts);
+		if (parsed !== undefined) textsIn(parsed, texts);
 	} else if (typeof value === "object" && value !== null)
 		for (const [name, member] of Object.entries(value)) {
+			if (typeof member === "string") texts.add(`${name}: ${member}`);
 			if (!Array.isArray(value)) texts.add(name);
 			textsIn(member, texts);
 		}
@@ -82,6 +86,19 @@ function wordsAt(text, [start, end]) {
 	return text.slice(from, to).trim();
 }
 
+/** The shortest line of a secret that is removed where it stands alone. */
+const LEAST = 16;
+
+/** The texts that a finding is about: its words, what the rule gives as the secret, and their lines, which may be apart. */
+function secretsOf(text, { range, data = {} }) {
+	const given = Object.entries(data).flatMap(([name, found]) =>
+		/^[A-Z]+$/.test(name) && typeof found === "string" ? found : [],
+	);
+	const secrets = [wordsAt(text, range), ...given].filter((secret) => secret.trim() !== "");
+	const lines = secrets.flatMap((secret) => secret.split("\n"));
+	return [...secrets, ...lines.filter((line) => line.length >= LEAST)];
+}
+
 /** Replaces secrets by the names of their rules, and counts them. */
 class Redaction {
 	#scan;
@@ -106,25 +123,20 @@ class Redaction {
 
 	/** Resolves to a value of JSON without the secrets in its texts. */
 	async clean(value) {
-		const texts = [...textsIn(value)];
 		// A secret may be recognised only by what stands before it, so all texts are searched as one.
-		const all = texts.join("\n");
+		const all = [...textsIn(value)].join("\n");
 		const found = new Map();
 		for (const message of await this.#find(all)) {
-			const secret = wordsAt(all, message.range);
-			found.set(secret, nameOf(message));
-			this.counts.set(nameOf(message), (this.counts.get(nameOf(message)) ?? 0) + 1);
+			const rule = nameOf(message);
+			for (const secret of secretsOf(all, message)) found.set(secret, rule);
+			this.counts.set(rule, (this.counts.get(rule) ?? 0) + 1);
 		}
 		if (found.size === 0) return value;
-		// The longest first, because a secret may contain another one. One that crosses texts is removed part by part.
-		const secrets = [...found].sort(([a], [b]) => b.length - a.length);
-		const parts = secrets.flatMap(([secret, rule]) =>
-			secret.split("\n").length > 1 && !texts.some((text) => text.includes(secret))
-				? secret.split("\n").map((part) => [part, rule])
-				: [[secret, rule]],
-		);
-		const hide = (text) =>
-			parts.reduce((text, [secret, rule]) => text.replaceAll(secret || "\0", `[${rule}]`), text);
+		// The longest first, because a secret may contain another one.
+		const longest = [...found.keys()].sort((a, b) => b.length - a.length);
+		const literal = (text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+		const any = new RegExp(longest.map(literal).join("|"), "g");
+		const hide = (text) => text.replaceAll(any, (secret) => `[${found.get(secret)}]`);
 		const clean = changed(value, hide);
 		const left = await this.#find([...textsIn(clean)].join("\n"));
 		if (left.length === 0) return clean;
