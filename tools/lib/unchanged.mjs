@@ -28,14 +28,15 @@ const OTHERS = [
 /** As pathspecs of Git, from the top folder. */
 export const RUST_SIDE = [":/", ...OTHERS.map((path) => `:(top,glob,exclude)${path}`)];
 
-/** A digest of what the Rust side reads, with compiler, processor and recordings; undefined if it is not committed. */
+/** A digest of what the Rust side reads, with compiler, its settings, processor and recordings; undefined if it is not committed. */
 function digest() {
 	if (process.env.KP_WHOLE || process.env.KP_TRUST > 1) return undefined;
 	if (capture("git", ["status", "--porcelain", "--", ...RUST_SIDE])?.trim() !== "")
 		return undefined;
 	const tree = capture("git", ["ls-files", "--stage", "--", ...RUST_SIDE]);
+	const settings = Object.entries(process.env).filter(([name]) => /^(CARGO_|RUST)/.test(name));
 	const hash = createHash("sha256").update(
-		JSON.stringify([tree, capture("rustc", ["-vV"]), cpus()[0].model]),
+		JSON.stringify([tree, capture("rustc", ["-vV"]), settings, cpus()[0].model]),
 	);
 	if (existsSync(join(root, "../shared")))
 		for (const file of filesBelow("../shared", ""))
@@ -44,25 +45,32 @@ function digest() {
 	return hash.digest("hex").slice(0, 24);
 }
 
-/** The digest of the Rust side when the program began; undefined if parts must run. */
-const rustSide = digest();
+let known;
+
+/** The digest of the Rust side when it was first asked for; undefined if parts must run. */
+function rustSide() {
+	known ??= { digest: digest() };
+	return known.digest;
+}
 
 /** Runs `work` unless the part has passed with what the Rust side has now; then says so. */
 export async function unlessPassed(part, work) {
-	const mark = join(cacheFolder(), "passed", `${rustSide}-${part.replaceAll(/\W+/g, "-")}`);
-	if (rustSide && existsSync(mark))
+	const digest = rustSide();
+	const mark = join(cacheFolder(), "passed", `${digest}-${part.replaceAll(/\W+/g, "-")}`);
+	if (digest && existsSync(mark))
 		return say(`        ${part}: passed before, and nothing that it reads has changed`);
 	await work();
-	if (!rustSide) return;
+	if (!digest) return;
 	mkdirSync(dirname(mark), { recursive: true });
 	writeFileSync(mark, "");
 }
 
 /** The file that `build` makes of the Rust side, the last one of that name; built only if that has changed. */
 export async function kept(name, build) {
-	if (!rustSide) return build();
+	const digest = rustSide();
+	if (!digest) return build();
 	const folder = join(cacheFolder(), name);
-	const file = join(folder, rustSide);
+	const file = join(folder, digest);
 	if (existsSync(file)) return file;
 	const made = await build();
 	mkdirSync(folder, { recursive: true });

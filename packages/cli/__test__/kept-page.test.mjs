@@ -39,7 +39,7 @@ before(async () => {
 		...stepsOf(traces[n]),
 	}));
 	const dropped = rows.slice(6, 10).map((row, n) => ({ row, reason: ["failed", HOSTILE][n % 2] }));
-	file("kept.html", await keptPage({ kept, dropped, coverage: 0.6 }));
+	file("kept.html", await keptPage({ kept, dropped }));
 	if (!missing) browser = await launch();
 });
 

@@ -88,7 +88,7 @@ test("kp-score select reads every run once, also from standard input", async () 
 	const args = ["select", "-", "--novelty", "words", "--count", "9", "-o", "streamed.jsonl"];
 	const { stderr } = await assertEnds(0, [...args, "--dropped", "dropped.jsonl"], { input });
 	assert.equal(read("streamed.jsonl").length, 3);
-	assert.match(stderr, /^not considered: 1 repeated$/m);
+	assert.match(stderr, /^not considered: repeated 1$/m);
 	assert.deepEqual(
 		read("dropped.jsonl").map(({ id, reason }) => [id, reason]),
 		[["t:0", "repeated: another log has it too"]],
@@ -127,7 +127,7 @@ test("kp-score select takes outcomes from labels, and keeps an assumed success a
 	assert.equal(again[0].successFrom, "assumed");
 	const unknown = await assertEnds(0, [...args, "--success"]);
 	assert.equal(unknown.stdout, "");
-	assert.match(unknown.stderr, /^not considered: 1 success unknown$/m);
+	assert.match(unknown.stderr, /^not considered: success unknown 1$/m);
 	for (const [name, text] of [
 		["labels.csv", `id,label,task\n${id},1,garden\nother,0,shed\n`],
 		["labels.jsonl", `{"id":"${id}","success":true}\n{"id":"other","success":0}\n`],

@@ -58,7 +58,7 @@ function othersOf(dropped) {
  * stands; `steps` and `more`, which the first 200 need, are from {@link stepsOf}. `dropped` are `{ row, reason }` of the
  * runs for which none stands.
  */
-function keptPage({ kept, dropped, coverage, settings = settingsOf(), notes = [] }) {
+function keptPage({ kept, dropped, settings = settingsOf(), notes = [] }) {
 	const all = [kept, kept.flatMap(({ members }) => members), dropped].flat();
 	const objectives = objectivesOf(all.map(({ row }) => row));
 	const rows = kept.map(({ row, standsFor }, index) => ({ ...row, kept: index, standsFor }));
@@ -77,7 +77,7 @@ function keptPage({ kept, dropped, coverage, settings = settingsOf(), notes = []
 		settings,
 		figures: [
 			["Kept", grouped(kept.length), `stand for ${count(stood, "run")}`],
-			["Coverage", percent(coverage), "of what all runs cover"],
+			["Coverage", percent(kept.at(-1)?.coverage ?? 0), "of what all runs cover"],
 			["Other runs", grouped(dropped.length), "no kept run stands for them"],
 		],
 		notes: rows.length > DETAILED ? [...notes, `steps of the first ${DETAILED}`] : notes,

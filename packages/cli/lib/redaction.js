@@ -1,5 +1,6 @@
 /** Removes secrets from texts by Secretlint, which is an optional peer. */
 const { Exit } = require("./exit.js");
+const { count, tally } = require("./terminal.js");
 
 const CORE = "@secretlint/core";
 const PRESET = "@secretlint/secretlint-rule-preset-recommend";
@@ -147,12 +148,10 @@ class Redaction {
 
 	/** Such as `2 secrets removed: npm 1, slack 1`. */
 	get text() {
-		const all = [...this.counts];
-		const sum = all.reduce((sum, [, n]) => sum + n, 0);
-		const rules = all.map(([rule, n]) => `${rule} ${n}`).join(", ");
+		const sum = [...this.counts.values()].reduce((sum, n) => sum + n, 0);
 		return sum === 0
 			? "no secrets found"
-			: `${sum} ${sum === 1 ? "secret" : "secrets"} removed: ${rules}`;
+			: `${count(sum, "secret")} removed: ${tally(this.counts)}`;
 	}
 }
 

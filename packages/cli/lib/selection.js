@@ -45,7 +45,7 @@ function scored(row, { coverage, standsFor, report }) {
 }
 
 /** Returns the function that gives the group of a run: at a pointer, in a column of the labels, or its project. */
-function grouping({ group }, labels) {
+function grouping({ labels, options: { group } }) {
 	if (group === undefined) return (_, row) => projectOf(row);
 	if (group.startsWith("/")) return (trace) => textAt(trace, group);
 	if (labels?.has(group)) return (_, { id }) => labels.columnOf(id, group);
@@ -79,10 +79,10 @@ class Selection {
 	/** Traces of the sources that were kept earlier. */
 	#again = [];
 
-	constructor(job, { spool, labels, earlier }) {
+	constructor(job, { spool, earlier }) {
 		this.job = job;
 		this.spool = spool;
-		this.groupOf = grouping(job.options, labels);
+		this.groupOf = grouping(job);
 		this.earlier = earlier;
 	}
 

@@ -29,7 +29,7 @@ class Spool {
 		const bytes = Buffer.from(JSON.stringify(value));
 		const place = { start: this.#end, length: bytes.length };
 		this.#end += bytes.length;
-		await this.#file.write(bytes, 0, bytes.length, place.start).catch((error) => {
+		await this.#file.appendFile(bytes).catch((error) => {
 			throw cannot("write", this.#path, error);
 		});
 		return place;

@@ -10,7 +10,7 @@ const { openAlone, openScorer } = require("../scorer.js");
 const { Selection, keptEarlier, scored } = require("../selection.js");
 const { sourcesOf } = require("../sources.js");
 const { Spool } = require("../spool.js");
-const { count, percent, style } = require("../terminal.js");
+const { count, percent, style, tally } = require("../terminal.js");
 const { Writer, isMessages, traceOf } = require("../written.js");
 
 function commonFolder(paths) {
@@ -46,7 +46,7 @@ async function sourcesBeside(folder, args) {
 	return sources.filter((_, index) => !copies[index]);
 }
 
-async function writePage(file, selection, kept, notes) {
+async function writePage(file, selection, kept, { dropped, notes }) {
 	const { DETAILED, keptPage, stepsOf } = require("../kept-page.js");
 	const entries = [];
 	for (const [place, each] of kept.entries()) {
@@ -58,9 +58,7 @@ async function writePage(file, selection, kept, notes) {
 		const row = scored(selection.rows[each.index], each);
 		entries.push({ ...each, row, members, ...steps });
 	}
-	const dropped = selection.dropped(kept).others;
-	const coverage = kept.at(-1)?.coverage ?? 0;
-	await file.write(await keptPage({ kept: entries, dropped, coverage, notes }));
+	await file.write(await keptPage({ kept: entries, dropped, notes }));
 	return file.commit();
 }
 
@@ -75,13 +73,6 @@ function checkOptions({ as, count, coverage, group, labels, output, perGroup, re
 	need(!group || perGroup, "--group needs --per-group: how many runs of a group?");
 }
 
-/** What was left out, with the number of runs for each reason. */
-function leftText(left) {
-	const counts = new Map();
-	for (const { reason } of left) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-	return [...counts].map(([reason, n]) => `${n} ${reason.replace(/:.*/, "")}`).join(", ");
-}
-
 module.exports = async function select([args], given) {
 	const options = { assumeSuccess: "true", novelty: "run", ...given };
 	checkOptions(options);
@@ -89,8 +80,7 @@ module.exports = async function select([args], given) {
 	const job = await Job.open({ ...options, output: undefined }, await sourcesBeside(copy, args));
 	if (copy && job.sources.some(({ isStream }) => isStream))
 		throw new InputError("--copy needs files: a stream is no file");
-	const labels = await Labels.of(job);
-	job.labels = labels;
+	job.labels = await Labels.of(job);
 	const writer = path && (await Writer.open(options));
 	// One after the other, so that what is open is closed if one fails.
 	const file = path && (await openFile(path, job));
@@ -104,7 +94,7 @@ module.exports = async function select([args], given) {
 	const { reason, state } = scorer.status().embedder;
 	if (options.embedder === "off" || state === "unavailable")
 		throw new InputError(`without vectors nothing can be selected: ${reason ?? "--embedder off"}`);
-	const selection = new Selection(job, { spool, labels, earlier });
+	const selection = new Selection(job, { spool, earlier });
 	const { remarks, kept } = await selection.choose(scorer);
 	if (job.endedEarly(`after ${count(remarks.traces, "trace")}: nothing was selected`))
 		return job.exitCode();
@@ -113,7 +103,7 @@ module.exports = async function select([args], given) {
 	const rows = kept.map((each) => scored(selection.rows[each.index], each));
 	for (const row of rows) await show(output, row, lineOf);
 	await job.commit();
-	labels?.check();
+	job.labels?.check();
 	for (const each of file ? kept : []) {
 		if (job.signal.aborted) break;
 		const { report, standsFor } = each;
@@ -137,7 +127,9 @@ module.exports = async function select([args], given) {
 	const sample = over < selection.rows.length ? ` of a sample of ${count(over, "run")}` : "";
 	const notes = [
 		`${style("bold", count(kept.length, "run"))} of ${count(remarks.traces, "trace")}: coverage ${covered}${sample}`,
-		selection.left.length > 0 ? `not considered: ${leftText(selection.left)}` : "",
+		selection.left.length > 0
+			? `not considered: ${tally(selection.left.map(({ reason }) => [reason.replace(/:.*/, ""), 1]))}`
+			: "",
 		path ? `${isMessages(options) ? "messages" : "traces"}: ${path}` : "",
 		writer?.text ?? "",
 		copy ? `${count(logs.length, "log")} copied to ${copy}` : "",
@@ -146,13 +138,13 @@ module.exports = async function select([args], given) {
 	for (const note of notes.filter(Boolean)) job.note(note);
 	if (page) {
 		const assumed = [notes[1], remarks.assumedText].filter(Boolean);
-		const written = await writePage(page, selection, kept, assumed);
+		const written = await writePage(page, selection, kept, { dropped: others, notes: assumed });
 		if (written) job.note(`page: ${written}`);
 	}
 	remarks.noteAssumed(output.isText && !options.facts ? "? " : "");
 	if (output.isText && kept.length > 0)
 		job.note(style("dim", legendOf({ ...options, isKept: true })));
-	labels?.warn();
+	job.labels?.warn();
 	remarks.warnOfDomain();
 	remarks.warnOfLosses("not considered");
 	return job.exitCode();
