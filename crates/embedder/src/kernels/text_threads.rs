@@ -45,11 +45,7 @@ impl TextThreads {
         }
         let (team, helpers) = self.helpers.get_or_init(|| Team::start(self.count));
         team.is_looking.store(true, SeqCst);
-        #[cfg(target_os = "linux")]
-        team.busy.store(rustix::thread::sched_getcpu(), SeqCst);
         helpers.iter().for_each(Thread::unpark);
-        // Helpers that were woken on this CPU leave it now, not when the text first waits.
-        thread::yield_now();
         TEAM.set(Some(team.clone()));
         let _over = OnDrop(|| {
             TEAM.set(None);
@@ -132,9 +128,6 @@ struct Team {
     is_looking: AtomicBool,
     /// Whether the model has been dropped.
     is_over: AtomicBool,
-    /// The CPU of the thread of the text.
-    #[cfg(target_os = "linux")]
-    busy: AtomicUsize,
     /// The tasks of the present kernel, or null.
     tasks: AtomicPtr<Tasks<'static>>,
     /// The helpers that use `tasks`.
@@ -167,8 +160,6 @@ impl Team {
     fn help(&self, thread: usize) {
         while !self.is_over.load(SeqCst) {
             thread::park();
-            #[cfg(target_os = "linux")]
-            leave(self.busy.load(SeqCst));
             while self.is_looking.load(SeqCst) {
                 if !self.tasks.load(SeqCst).is_null() {
                     self.users.fetch_add(1, SeqCst);
@@ -182,42 +173,6 @@ impl Team {
             }
         }
     }
-}
-
-/// Moves the calling thread away from the CPU `busy` if another one is idle. After a pause, Linux may wake a thread on the
-/// CPU of the thread that wakes it, and both then share it for milliseconds.
-#[cfg(target_os = "linux")]
-fn leave(busy: usize) {
-    use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
-    if sched_getcpu() != busy {
-        return;
-    }
-    let Some(runnable) = runnable_threads() else { return };
-    let Ok(allowed) = sched_getaffinity(None) else { return };
-    let mut others = allowed;
-    others.unset(busy);
-    // Sharing a CPU with another process would be slower than this one. Fails if no other is allowed.
-    if runnable <= allowed.count() && sched_setaffinity(None, &others).is_ok() {
-        restore(&others, &allowed);
-    }
-}
-
-/// Allows the calling thread the CPUs `allowed` again, unless someone else has changed those that it may use, `own`,
-/// meanwhile: moving to another CPU takes a while.
-#[cfg(target_os = "linux")]
-fn restore(own: &rustix::thread::CpuSet, allowed: &rustix::thread::CpuSet) {
-    use rustix::thread::{sched_getaffinity, sched_setaffinity};
-    if sched_getaffinity(None).is_ok_and(|found| found == *own) {
-        _ = sched_setaffinity(None, allowed);
-    }
-}
-
-/// Returns the number of threads of the system that run or wait for a CPU.
-#[cfg(target_os = "linux")]
-fn runnable_threads() -> Option<u32> {
-    // 0.20 0.18 0.12 2/80 11206
-    let load = std::fs::read_to_string("/proc/loadavg").ok()?;
-    load.split([' ', '/']).nth(3)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -252,27 +207,6 @@ mod tests {
         for _ in 0..10 {
             assert!(!threads.for_text(|_| for_each(3, run)));
         }
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn restore_keeps_what_someone_else_has_set_meanwhile() {
-        use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-        let all = sched_getaffinity(None).unwrap();
-        let cpus: Vec<_> = (0..CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu)).collect();
-        let [first, second, ..] = cpus[..] else { return };
-        let [own, theirs] = [first, second].map(|cpu| {
-            let mut one = CpuSet::new();
-            one.set(cpu);
-            one
-        });
-        let after = |set: &CpuSet| {
-            sched_setaffinity(None, set).unwrap();
-            restore(&own, &all);
-            sched_getaffinity(None).unwrap()
-        };
-        assert_eq!((after(&own), after(&theirs)), (all, theirs));
-        sched_setaffinity(None, &all).unwrap();
     }
 
     #[test]
