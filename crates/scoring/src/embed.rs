@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use knowledgepulse_workers::CancelToken;
+use knowledgepulse_workers::{CancelToken, Job};
 use serde::Serialize;
 
 /// The text of a trace: its objective, then the contents of its steps.
@@ -49,6 +49,16 @@ pub trait Embed: Send + Sync {
 
     /// Returns whether a score without an embedding is an error.
     fn is_required(&self) -> bool;
+
+    /// Returns whether texts can be embedded now, without first loading for seconds.
+    fn is_quick(&self) -> bool {
+        true
+    }
+
+    /// Loads what embedding needs, on another thread, and calls `then` when that has succeeded or failed.
+    fn load_then(&self, then: Job) {
+        then();
+    }
 }
 
 /// The embedder for a call, or the reason why there is none.

@@ -70,7 +70,7 @@ struct Order {
     active: BTreeMap<u64, Arc<Call>>,
     /// Embedded calls whose turn has not come.
     embedded: BTreeMap<u64, EmbeddedCall>,
-    /// The number of running [`Scorer::during`].
+    /// The number of running [`Scorer::during`], and of loads for calls.
     others: usize,
     /// Whether a thread is settling; others leave their results to it.
     settling: bool,
@@ -209,7 +209,7 @@ impl Scorer {
         if order.workers < self.options().concurrency {
             order.workers += 1;
             let scorer = self.clone();
-            threads.spawn(move || scorer.work(threads));
+            threads.spawn(move || scorer.work(threads, None));
         }
         handle
     }
@@ -289,10 +289,24 @@ impl Scorer {
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Works on the queue until it is empty, and lets other jobs run between calls.
-    fn work(self: Arc<Self>, threads: Threads) {
+    /// Works on the queue until it is empty, and lets other jobs run between calls, and while the embedder is loaded for
+    /// a call; `loaded` is the call for which it was.
+    fn work(self: Arc<Self>, threads: Threads, loaded: Option<u64>) {
         let mut order = self.lock();
         while let Some((ticket, call)) = order.queue.pop_front() {
+            if loaded != Some(ticket)
+                && let Some(embedder) = call.awaited_embedder()
+            {
+                order.queue.push_front((ticket, call));
+                order.others += 1;
+                drop(order);
+                let resume = move || {
+                    self.lock().others -= 1;
+                    self.idle.notify_all();
+                    threads.spawn(move || self.work(threads, Some(ticket)));
+                };
+                return embedder.load_then(Box::new(resume));
+            }
             order.active.insert(ticket, call.clone());
             drop(order);
             self.settle(ticket, EmbeddedCall::embed(call));
@@ -304,7 +318,7 @@ impl Scorer {
             self.idle.notify_all();
             if has_more && threads.has_waiting() {
                 let scorer = self.clone();
-                return threads.spawn(move || scorer.work(threads));
+                return threads.spawn(move || scorer.work(threads, None));
             }
             order = self.lock();
         }

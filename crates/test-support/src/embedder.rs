@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -10,7 +10,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::embed::{Embed, Embedded, Text, TextFacts};
-use knowledgepulse_workers::CancelToken;
+use knowledgepulse_workers::{CancelToken, Job};
 
 /// The length of every embedding.
 pub const VECTOR_LEN: usize = 384;
@@ -25,11 +25,13 @@ pub const VECTOR_LEN: usize = 384;
 /// | `panic` | a panic |
 /// | `hang` | nothing until it is cancelled |
 /// | other words, or none | the embedding of the length of the text |
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct FakeEmbedder {
     /// Whether a score without an embedding is an error.
     pub is_required: bool,
     calls: AtomicUsize,
+    /// What is done after the load; `None` if it is loaded.
+    waiting: Mutex<Option<Vec<Job>>>,
 }
 
 /// Why the text `fail` has no embedding.
@@ -44,6 +46,17 @@ impl FakeEmbedder {
     /// Returns one that is required.
     pub fn required() -> Arc<Self> {
         Arc::new(Self { is_required: true, ..Self::default() })
+    }
+
+    /// Returns one whose load ends with [`FakeEmbedder::end_load`].
+    pub fn unloaded() -> Arc<Self> {
+        Arc::new(Self { waiting: Some(vec![]).into(), ..Self::default() })
+    }
+
+    /// Ends the load.
+    pub fn end_load(&self) {
+        let waiting = self.waiting.lock().unwrap().take();
+        waiting.into_iter().flatten().for_each(|then| then());
     }
 
     /// Returns the number of texts embedded.
@@ -99,5 +112,16 @@ impl Embed for FakeEmbedder {
 
     fn is_required(&self) -> bool {
         self.is_required
+    }
+
+    fn is_quick(&self) -> bool {
+        self.waiting.lock().unwrap().is_none()
+    }
+
+    fn load_then(&self, then: Job) {
+        match &mut *self.waiting.lock().unwrap() {
+            Some(waiting) => waiting.push(then),
+            None => then(),
+        }
     }
 }

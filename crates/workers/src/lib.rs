@@ -1,4 +1,4 @@
-//! Runs the work of the engine: threads in four lanes, cancellation, and injected faults.
+//! Runs the work of the engine: threads in lanes, cancellation, and injected faults.
 
 #![forbid(unsafe_code)]
 
@@ -8,6 +8,6 @@ mod pool;
 
 pub use cancel::CancelToken;
 pub use pool::{
-    IMPORTS, LONG, Lane, SELECTIONS, Threads, WORKERS, available_cores, builder, run_both,
-    share_out,
+    IMPORTS, Job, LOADS, LONG, Lane, SELECTIONS, Threads, WORKERS, available_cores, builder,
+    run_both, share_out,
 };

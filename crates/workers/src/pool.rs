@@ -1,4 +1,4 @@
-//! The worker threads of the process, in four lanes.
+//! The worker threads of the process, in lanes.
 
 use std::{
     collections::VecDeque,
@@ -12,7 +12,8 @@ use once_cell::sync::OnceCell;
 
 use crate::fault;
 
-type Job = Box<dyn FnOnce() + Send>;
+/// Work for a thread.
+pub type Job = Box<dyn FnOnce() + Send>;
 
 /// How often an idle thread checks for a job before it sleeps. Waking it costs the spawning thread a system call.
 const LOOKS: usize = 32;
@@ -22,6 +23,9 @@ const BACKGROUND: i32 = 10;
 
 /// Short work, such as scores. One thread for each core.
 pub static WORKERS: Lane = Lane::new("kp-worker", available_cores, 0);
+
+/// Loads of models into ONNX Runtime, which take seconds. Half of the cores are left to scores.
+pub static LOADS: Lane = Lane::new("kp-load", || available_cores().div_ceil(2), 0);
 
 /// Logs, piece by piece. A piece may end a line of 256 MiB, so scores never wait for it.
 pub static IMPORTS: Lane = Lane::new("kp-import", available_cores, BACKGROUND);
@@ -59,7 +63,9 @@ pub struct Threads(&'static Lane);
 
 /// Returns the number of cores that the process may use, at least 1. Respects affinity and container limits.
 pub fn available_cores() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
+    // Once, because the system tells it in several files.
+    static CORES: OnceCell<usize> = OnceCell::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
 impl Lane {

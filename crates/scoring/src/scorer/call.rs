@@ -14,7 +14,7 @@ use knowledgepulse_workers::{CancelToken, fault};
 use crate::{
     cache::{Nearest, VectorCache},
     clock::since,
-    embed::{CallEmbedder, Embedded, Text},
+    embed::{CallEmbedder, Embed, Embedded, Text},
     error::{Error, Result, StoreFault},
     id::Id,
     novelty::Novelty,
@@ -157,6 +157,13 @@ impl Call {
         let mut owed = self.owed().take()?;
         owed.taken = Instant::now();
         Some(owed)
+    }
+
+    /// Returns the embedder, if the call needs it and it is not loaded.
+    pub fn awaited_embedder(&self) -> Option<Arc<dyn Embed>> {
+        let embedder = self.embedder.as_ref().ok()?;
+        let waits = self.work.text().is_some() && !self.is_answered() && !embedder.is_quick();
+        waits.then(|| embedder.clone())
     }
 
     /// Does the part of the work that reads the memory.

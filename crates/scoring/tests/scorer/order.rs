@@ -65,6 +65,30 @@ fn submit_settles_calls_in_order_however_long_they_take() {
 }
 
 #[test]
+fn submit_needs_no_thread_while_an_embedder_is_loaded() {
+    let unloaded = FakeEmbedder::unloaded();
+    // More than there are threads.
+    let waiting: Vec<_> = (0..100)
+        .map(|_| {
+            let scorer = new_scorer();
+            let answers = submit_all(&scorer, &unloaded, ["3", "7"].map(says).map(Work::Score));
+            (scorer, answers)
+        })
+        .collect();
+    let [other] = score_all(&new_scorer(), &FakeEmbedder::new(), ["5"]).map(novelty);
+    assert_eq!((other, unloaded.calls()), (0.5, 0));
+    let (closed, answers) = &waiting[0];
+    closed.close();
+    assert_eq!(code(receive(answers).1), "CLOSED");
+    unloaded.end_load();
+    for (_, answers) in &waiting[1..] {
+        let found =
+            [(); 2].map(|()| receive(answers)).map(|(number, answer)| (number, novelty(answer)));
+        assert_eq!(found, [(0, 0.5), (1, 1.0)]);
+    }
+}
+
+#[test]
 fn submit_reports_what_the_novelty_rests_on() {
     let scorer = new_scorer();
     let [first, second, failed] =
