@@ -28,7 +28,7 @@ if (warm) {
 }
 const [score, scoreTime] = await timed(() => scorer.evaluateValue(trace));
 assertModel(scorer);
-const { loadMs = null, libraryVersion = null } = scorer.status?.().embedder ?? {};
+const { loadMs = null } = scorer.status?.().embedder ?? {};
 const first = {
 	score,
 	nodeTime,
@@ -37,6 +37,5 @@ const first = {
 	warmUpTime,
 	scoreTime,
 	loadTime: loadMs?.total ?? null,
-	libraryVersion,
 };
 process.send({ result: first });

@@ -102,7 +102,7 @@ function throughput(name, inFlight, batches) {
 const EXAMPLE = "5-step example";
 const EXAMPLE_TOLERANCE = 1e-12;
 
-/** Measures the first score in fresh processes, cold and warmed up. Also returns the version of our ONNX Runtime. */
+/** Measures the first score in fresh processes, cold and warmed up. */
 export async function measureFirstScore(sides, plan, agreement) {
 	const started = (repetitions, args) =>
 		inTurns(
@@ -119,7 +119,7 @@ export async function measureFirstScore(sides, plan, agreement) {
 			metric,
 			collect(starts, (start) => value(start) ?? []),
 		);
-	const rows = [
+	return [
 		medians("first score after start, ms", cold, (start) => start.sinceStart),
 		medians("of which Node.js, ms", cold, (start) => start.nodeTime),
 		medians("import, ms", cold, (start) => start.importTime),
@@ -133,7 +133,6 @@ export async function measureFirstScore(sides, plan, agreement) {
 		medians("warm-up, ms", warm, (start) => start.warmUpTime),
 		medians("first score after warm-up, ms", warm, (start) => start.scoreTime),
 	];
-	return { rows, libraryVersion: cold.exact[0].libraryVersion };
 }
 
 function start(side, args) {

@@ -13,9 +13,7 @@ import { Agreement, availableSides, describeEnvironment } from "./sides.mjs";
 
 async function measure(plan, sides, agreement, peaks, environment) {
 	say("first score");
-	const first = await measureFirstScore(sides, plan, agreement);
-	environment.onnxRuntime.ours = first.libraryVersion ?? "unknown";
-	const rows = first.rows;
+	const rows = await measureFirstScore(sides, plan, agreement);
 	rows.push(...(await measureCases(plan, sides, agreement)));
 	rows.push(...(await measureFiles(plan, sides, agreement)));
 	const stores = [];

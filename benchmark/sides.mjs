@@ -67,9 +67,9 @@ export function availableSides() {
 
 const TRANSFORMERS = "@huggingface/transformers";
 
-/** Describes this machine, except the version of our ONNX Runtime, which is known after loading. */
+/** Describes this machine. */
 export function describeEnvironment(sides) {
-	const onnxRuntime = { ours: "unknown", typescript: runtimeOf(ROOT) };
+	const onnxRuntime = { typescript: runtimeOf(ROOT) };
 	const packages = { [TRANSFORMERS]: versionOf(TRANSFORMERS), usearch: versionOf("usearch") };
 	if (sides.includes("transformers4")) {
 		packages[`${TRANSFORMERS} of ts 4`] = versionOf(TRANSFORMERS, TRANSFORMERS_4);

@@ -63,7 +63,7 @@ a domain without its own weights gets the default ones.
 ${reports.length} traces in ${elapsed.toFixed(0)} ms on ${threads} threads, including loading the model.`);
 console.log(
 	embedder.state === "ready"
-		? `Model ${embedder.modelName}, ${embedder.backend === "native" ? "native backend" : `ONNX Runtime ${embedder.libraryVersion}`}.`
+		? `Model ${embedder.modelName}.`
 		: `Without an embedder: ${embedder.reason}`,
 );
 

@@ -6,6 +6,7 @@ mod script;
 use std::{
     env,
     ffi::OsString,
+    path,
     sync::{
         Arc, LazyLock, PoisonError, RwLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -174,10 +175,12 @@ impl Settings {
         let text_of = |given: &Given, name| Some(given.text(name)?.1.to_string_lossy().into());
         *mode = given.choice("embedder").unwrap_or(*mode);
         *novelty = given.choice("novelty").or(*novelty);
-        model.backend = given.choice("backend").unwrap_or(model.backend);
+        model.backend = given.choice("backend").or(model.backend);
         model.precision = given.choice("precision").unwrap_or(model.precision);
+        // The working directory may change before the load.
+        let path_of = |text: OsString| path::absolute(&text).unwrap_or_else(|_| text.into());
         if let Some((_, folder)) = given.text("model") {
-            (model.model, model.options) = (Some(folder.into()), ModelOptions::default());
+            (model.model, model.options) = (Some(path_of(folder)), ModelOptions::default());
         }
         let options = &mut model.options;
         options.pooling = given.choice("pooling").or(options.pooling);
@@ -190,7 +193,7 @@ impl Settings {
         options.output = text_of(&given, "output").or(options.output.take());
         if let Some((_, library)) = given.text("library") {
             disable_telemetry();
-            model.library = Some(library.into());
+            model.library = Some(path_of(library));
         }
         let share = |text: &str| text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
         *threshold = given.get("threshold", "a number in [0, 1]", share).unwrap_or(*threshold);

@@ -14,7 +14,7 @@ use knowledgepulse_scoring::{
     select::{Candidate, Limits, Selection},
     snapshot::{self, Pieces},
 };
-use knowledgepulse_workers::{CancelToken, SELECTIONS, WORKERS, fault};
+use knowledgepulse_workers::{CancelToken, SELECTIONS, fault};
 use napi::{
     Env, Result,
     bindgen_prelude::{
@@ -167,9 +167,9 @@ impl NativeScorer {
         let config = read_scorer_options(env, &options)?;
         let used_up = || napi::Error::from_reason("the snapshot is used up");
         let bytes = snapshot.0.take().ok_or_else(used_up)?;
-        let scorers = EnvState::of(env)?.scorers.clone();
+        let (scorers, lane) = (EnvState::of(env)?.scorers.clone(), config.embedder.lane());
         let restore = move || Self::with(config, Some((&source, bytes)), &scorers);
-        in_background(&WORKERS, env, restore)
+        in_background(lane, env, restore)
     }
 
     /// Returns whether `value` is one, like `Failure::is`.
@@ -333,12 +333,10 @@ impl NativeScorer {
     /// Resolves to the cache as bytes.
     #[napi(catch_unwind)]
     pub fn snapshot<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let scorer = self.clone();
-        let snapshot = move || {
-            let fingerprint = scorer.embedder()?.fingerprint()?;
-            Ok(Buffer::from(scorer.engine.snapshot(&fingerprint)))
-        };
-        in_background(&WORKERS, env, snapshot)
+        let (embedder, engine) = (or_throw(env, self.embedder())?, self.engine.clone());
+        let lane = embedder.lane();
+        let snapshot = move || Ok(Buffer::from(engine.snapshot(&embedder.fingerprint()?)));
+        in_background(lane, env, snapshot)
     }
 
     #[napi(catch_unwind)]

@@ -18,6 +18,7 @@ use serde_json::json;
 
 use crate::{
     env::{Outbox, in_background},
+    js::or_throw,
     scorer::NativeScorer,
 };
 
@@ -106,14 +107,15 @@ impl NativeScorer {
     /// Resolves to the fingerprint of the model, and fixes the length of vectors to that of the model.
     #[napi(catch_unwind)]
     pub fn fingerprint<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let (scorer, memory) = (self.clone(), self.store_memory()?.clone());
+        let memory = self.store_memory()?.clone();
+        let embedder = or_throw(env, self.embedder())?;
+        let lane = embedder.lane();
         let fingerprint = move || {
-            let embedder = scorer.embedder()?;
             memory.set_vector_len(embedder.dimensions()?);
             Ok(embedder.fingerprint()?.to_string())
         };
         let engine = self.engine.clone();
-        in_background(&WORKERS, env, move || engine.during(fingerprint))
+        in_background(lane, env, move || engine.during(fingerprint))
     }
 }
 

@@ -23,20 +23,26 @@ import { trace } from "../support/traces.mjs";
 /** The file with the digest of the library, beside it. */
 const ENTRY = join(dirname(library), "onnxruntime.json");
 
-const [expected] = await scoresOf([trace()], 1);
+const onnx = (file, embedder) => new Scorer({ library: file, backend: "onnx", embedder });
 
-/**
- * Scores with a library that cannot be loaded. Checks that the native backend gives the same score, and that
- * the status has the reason.
- */
-async function assertNative(file, reason = literally(file)) {
-	const scorer = new Scorer({ library: file, embedder: "required" });
-	const { score, novelty } = await scorer.explainValue(trace());
-	assert.deepEqual([score, novelty.source], [expected, "empty-cache"]);
+// Elsewhere, because a process that has loaded a library does not look at another one.
+const [expected] = await scoresOf([trace()], 1, {
+	env: { KNOWLEDGEPULSE_SCORING_BACKEND: "onnx" },
+});
+
+/** Checks that nothing is scored with a library that cannot be loaded, and that status and error have the reason. */
+async function assertRefused(file, reason = literally(file)) {
+	const scorer = onnx(file, "auto");
+	const { novelty } = await scorer.explainValue(trace());
+	assert.equal(novelty.source, "no-embedder");
+	assert.match(novelty.reason, reason);
 	const { embedder } = scorer.status();
-	const { state, backend, library: path, libraryVersion } = embedder;
-	assert.deepEqual([state, backend, path, libraryVersion], ["ready", "native", null, null]);
-	assert.match(embedder.reason, reason);
+	assert.deepEqual([embedder.state, embedder.backend], ["unavailable", "onnx"]);
+	assert.equal(embedder.reason, novelty.reason);
+	const { message } = await onnx(file, "required")
+		.evaluateValue(trace())
+		.catch((error) => error);
+	assert.ok(message.includes(novelty.reason), message);
 }
 
 /** A copy of the library, with its checksum beside it. */
@@ -49,51 +55,51 @@ function vouched(t) {
 describe("a damaged ONNX Runtime library", () => {
 	const ways = ["missing", "empty", "a folder", "text", "cut at 0.1", "cut at 0.5", "cut at 0.999"];
 	for (const damaged of ways)
-		test(`evaluateValue uses the native backend with the library damaged: ${damaged}`, async (t) => {
+		test(`evaluateValue refuses a library that is damaged: ${damaged}`, async (t) => {
 			const file = join(temporaryFolder(t), "libonnxruntime");
 			damages[damaged](ownCopy(file, library));
-			await assertNative(file);
+			await assertRefused(file);
 		});
 
 	for (const damaged of ["a pipe", "without end"])
-		test(`evaluateValue uses the native backend with the library no file: ${damaged}`, {
+		test(`evaluateValue refuses a library no file: ${damaged}`, {
 			skip: process.platform === "win32",
 			timeout: 60_000,
 		}, async (t) => {
 			const file = join(temporaryFolder(t), "libonnxruntime");
 			damages[damaged](ownCopy(file, library));
-			await assertNative(file, /expected a file/);
+			await assertRefused(file, /expected a file/);
 		});
 
 	for (const damaged of ["missing", "cut at 0.5", "longer", "one other bit"])
-		test(`evaluateValue uses the native backend with the library and its checksum, damaged: ${damaged}`, async (t) => {
+		test(`evaluateValue refuses a library and its checksum, damaged: ${damaged}`, async (t) => {
 			const { file } = vouched(t);
 			damages[damaged](file);
-			await assertNative(file);
+			await assertRefused(file);
 		});
 
 	for (const damaged of ["text", "a folder"])
-		test(`evaluateValue uses the native backend with the checksum of the library damaged: ${damaged}`, async (t) => {
+		test(`evaluateValue refuses a checksum of the library damaged: ${damaged}`, async (t) => {
 			const { entry, file } = vouched(t);
 			damages[damaged](entry);
-			await assertNative(file, literally(entry));
+			await assertRefused(file, literally(entry));
 		});
 
-	test("evaluateValue uses the native backend when the library is the addon itself", async () => {
+	test("evaluateValue refuses a library that is the addon itself", async () => {
 		const require = createRequire(import.meta.url);
 		require("@knowledgepulse/scoring");
 		const addon = Object.keys(require.cache).find((file) => file.endsWith(".node"));
-		await assertNative(addon);
+		await assertRefused(addon);
 	});
 
 	const host = `${process.platform}/${process.arch}`;
 	const platforms = ["linux/x64", "linux/arm64", "darwin/arm64", "win32/x64"];
 	for (const platform of platforms.filter((name) => name !== host))
-		test(`evaluateValue uses the native backend when the library is of ${platform}`, () =>
-			assertNative(nodeLibrary(platform)));
+		test(`evaluateValue refuses a library that is of ${platform}`, () =>
+			assertRefused(nodeLibrary(platform)));
 
-	test(`evaluateValue uses the native backend when the library is ${otherLibrary}`, () =>
-		assertNative(otherLibrary));
+	test(`evaluateValue refuses a library that is ${otherLibrary}`, () =>
+		assertRefused(otherLibrary));
 });
 
 /** Compiles a library from C. */
@@ -135,7 +141,7 @@ describe("a library of the user's own", { skip: process.platform === "win32" }, 
 	for (const [what, [source, reason]] of Object.entries(OTHERS))
 		test(`status names the reason when the library ${what}`, async (t) => {
 			const file = compiled(temporaryFolder(t), "library.so", source);
-			await assertNative(file, reason);
+			await assertRefused(file, reason);
 		});
 
 	test("status names a missing dependency of the library", async (t) => {
@@ -144,7 +150,7 @@ describe("a library of the user's own", { skip: process.platform === "win32" }, 
 		const source = "void needed(void); void needs(void) { needed(); }";
 		const file = compiled(folder, "library.so", source, needed);
 		rmSync(needed);
-		await assertNative(file, /libneeded\.so/);
+		await assertRefused(file, /libneeded\.so/);
 	});
 });
 
@@ -159,33 +165,27 @@ test("status says that the file system of a library forbids execution", { skip }
 	const file = join(folder, "library.so");
 	const mount = `mount -t tmpfs -o noexec none '${folder}' && cp '${library}' '${file}'`;
 	const body = async ({ scoring, input }) => {
-		scoring.configure({ library: input });
-		return (await scoring.warmup()).embedder;
+		scoring.configure({ library: input, backend: "onnx", embedder: "required" });
+		return (await scoring.warmup().catch((error) => error)).message;
 	};
-	const { backend, reason } = await valueFrom(body, { input: file, under: mounted(mount) });
-	assert.equal(backend, "native");
+	const reason = await valueFrom(body, { input: file, under: mounted(mount) });
 	assert.match(reason, /failed to map segment.*must not be mounted with noexec/);
 });
 
-test("evaluateValue uses the native backend where Linux describes no processors", {
+test("evaluateValue refuses ONNX Runtime where Linux describes no processors", {
 	skip,
 }, async () => {
 	const body = async ({ scoring, input }) => {
-		const score = await scoring.evaluateValue(input);
-		return { score, ...scoring.status().embedder };
+		const scored = await scoring.explainValue(input);
+		scoring.configure({ backend: "onnx", embedder: "required" });
+		return [scored.novelty.reason, (await scoring.warmup().catch((error) => error)).message];
 	};
 	// An empty file and an empty folder take the place of those that describe them.
 	const mount =
 		"mount -t tmpfs none /sys/devices/system/cpu && mount --bind /dev/null /proc/cpuinfo";
-	const options = { input: trace(), under: mounted(mount) };
-	const { score, backend, reason } = await valueFrom(body, options);
-	assert.deepEqual([score, backend], [expected, "native"]);
+	const [none, reason] = await valueFrom(body, { input: trace(), under: mounted(mount) });
+	assert.equal(none, null);
 	assert.match(reason, /expected processors in \/sys\/devices\/system\/cpu.*\/proc\/cpuinfo/);
-});
-
-test("evaluateValue is quiet when the library is missing", async () => {
-	const env = { KNOWLEDGEPULSE_SCORING_LIBRARY: "nowhere" };
-	assert.deepEqual(await scoresOf([trace()], 1, { env }), [expected]);
 });
 
 test("only a library of the user's own changes the environment, to disable its telemetry", async () => {
@@ -204,6 +204,7 @@ test("a library is recognised by another path", async (t) => {
 	const file = join(temporaryFolder(t), "another name");
 	link(library, file);
 	const body = async ({ scoring, input }) => {
+		scoring.configure({ backend: "onnx" });
 		await scoring.warmup();
 		const scorer = new scoring.Scorer({ library: input });
 		return (await scorer.warmup()).embedder;
@@ -220,8 +221,12 @@ for (const which of ["file", "entry"])
 			const files = vouched(t);
 			const what = damageAnywhere(files[which], draw);
 			await repeatable(what, async () => {
-				if (which === "file") return assertNative(files.file);
-				assert.equal(await new Scorer({ library: files.file }).evaluateValue(trace()), expected);
+				const { score, novelty } = await onnx(files.file, "auto").explainValue(trace());
+				// Not everything in the entry is used.
+				if (which === "file") assert.equal(novelty.source, "no-embedder");
+				if (novelty.source === "no-embedder")
+					assert.match(novelty.reason, literally(dirname(files.file)));
+				else assert.equal(score, expected);
 			});
 		}
 	});

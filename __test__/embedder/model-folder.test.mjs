@@ -8,13 +8,11 @@ import { run } from "../support/child.mjs";
 import { damageAnywhere, damages } from "../support/damages.mjs";
 import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
 import {
-	library,
 	literally,
 	modelCopy,
 	modelFolder,
 	ownCopy,
 	readManifest,
-	replaceVouched,
 	temporaryFolder,
 	writeManifest,
 } from "../support/model-folder.mjs";
@@ -62,7 +60,7 @@ describe("a damaged model folder", () => {
 	test("evaluateValue scores without a model folder, unless the embedder is required", async (t) => {
 		const model = join(temporaryFolder(t), "nowhere");
 		const found = await assertWorksWithout({ model }, literally(model));
-		assert.deepEqual([found.mode, found.model, found.library], ["auto", model, library]);
+		assert.deepEqual([found.mode, found.model, found.library], ["auto", model, null]);
 		await assertRequired({ model }, literally(model));
 	});
 
@@ -72,7 +70,7 @@ describe("a damaged model folder", () => {
 		await assertWorksWithout({ model }, literally(model));
 	});
 
-	const NATIVE = { backend: "native" };
+	const ONNX = { backend: "onnx" };
 	const FAST = { precision: "fast" };
 	const all = ["missing", "empty", "a folder", "cut at 0.5", "longer", "one other bit", "text"];
 	const some = ["missing", "one other bit"];
@@ -86,9 +84,9 @@ describe("a damaged model folder", () => {
 			Object.keys(damages).filter((way) => way.startsWith("one other bit at")),
 		],
 		[{}, "manifest.json", ["missing", "empty", "a folder", "cut at 0.5", "text"]],
-		[{}, "exact.onnx", ["missing", "cut at 0.5", "one other bit"]],
-		...[NATIVE, FAST].flatMap((options) => [
-			[options, "model.bin", all],
+		[ONNX, "model.onnx", all],
+		...[ONNX, FAST].flatMap((options) => [
+			[options, "model.bin", some],
 			[options, "vocabulary.bin", some],
 			[options, "manifest.json", ["missing", "text"]],
 		]),
@@ -104,10 +102,10 @@ describe("a damaged model folder", () => {
 				assert.equal(found.precision, options === FAST ? "fast" : "exact");
 			});
 
-	for (const options of [{}, NATIVE])
-		for (const name of ["manifest.json", "model.bin", "vocabulary.bin", "exact.onnx"])
+	for (const options of [{}, ONNX])
+		for (const name of ["manifest.json", "model.bin", "vocabulary.bin", "model.onnx"])
 			for (const damaged of ["a pipe", "without end"]) {
-				if (options === NATIVE && name === "exact.onnx") continue;
+				if (options !== ONNX && name === "model.onnx") continue;
 				const skip = process.platform === "win32";
 				test(`evaluateValue reads only regular files, ${name}: ${damaged}, ${Object.values(options)}`, {
 					skip,
@@ -146,10 +144,8 @@ describe("a damaged model folder", () => {
 	}
 
 	const names = ["manifest.json", ...readManifest(modelFolder).files.map(({ name }) => name)];
-	for (const options of [{}, NATIVE, FAST])
-		for (const name of names.filter(
-			(name) => !(options.backend || options.precision) || !name.endsWith(".onnx"),
-		))
+	for (const options of [{}, ONNX, FAST])
+		for (const name of names.filter((name) => options === ONNX || !name.endsWith(".onnx")))
 			test(`evaluateValue gives no wrong score with ${name} damaged anywhere, ${Object.values(options)}`, async (t) => {
 				const { score: right } = await second(options);
 				const { score: neutral } = await second({ embedder: "off" });
@@ -170,14 +166,11 @@ describe("a damaged model folder", () => {
 				}
 			});
 
-	const files = readManifest(modelFolder).files.filter(({ name }) => name !== "exact.onnx");
-
 	const manifests = [
-		["of another format", { format: 1 }, /format: expected 3, got 1/],
+		["of another format", { format: 1 }, /format: expected 4, got 1/],
 		["of other dimensions", { dimensions: 768 }, /dimensions: expected 384, got 768/],
 		["of another window", { maxTokens: 128 }, /maxTokens: expected 512, got 128/],
 		["without files", { files: [] }, /names no file/],
-		["without a graph", { files }, /exact\.onnx/],
 		["without a name", { name: undefined }, /name/],
 	];
 
@@ -190,18 +183,6 @@ describe("a damaged model folder", () => {
 			assert.match(reason, what);
 		});
 	}
-
-	test("evaluateValue scores without the embedder with a tokenizer of another kind", async (t) => {
-		const model = modelCopy(temporaryFolder(t));
-		replaceVouched(model, "vocabulary.bin", Buffer.from("words"));
-		await assertWorksWithout({ model }, literally(join(model, "vocabulary.bin")));
-	});
-
-	test("evaluateValue scores without the embedder with a graph that ONNX Runtime cannot read", async (t) => {
-		const model = modelCopy(temporaryFolder(t));
-		replaceVouched(model, "exact.onnx", Buffer.from("not a graph"));
-		await assertWorksWithout({ model }, literally(join(model, "exact.onnx")));
-	});
 });
 
 test("evaluateValue scores with the embedder switched off", async () => {

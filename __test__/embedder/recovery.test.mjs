@@ -48,30 +48,31 @@ const RECOVERED = {
 	sources: ["no-embedder", "no-embedder", "empty-cache", "cache"],
 	state: "ready",
 	reason: null,
-	backend: "onnx",
+	backend: "native",
 };
 
-/** Without the library, the native backend scores. */
-const ALWAYS = { ...RECOVERED, sources: ["empty-cache", "cache", "cache", "cache"] };
+const WITH_LIBRARY = { ...RECOVERED, backend: "onnx" };
 
 describe("recovery of the embedder", { concurrency: 4 }, () => {
 	const auto = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "auto" };
 
 	const [MODEL, LIBRARY] = ["KNOWLEDGEPULSE_SCORING_MODEL", "KNOWLEDGEPULSE_SCORING_LIBRARY"];
+	const ONNX = { ...auto, KNOWLEDGEPULSE_SCORING_BACKEND: "onnx" };
 
 	for (const before of ["nothing", "text"])
-		for (const [name, file, retry, ends, expected] of [
-			[MODEL, modelFolder, "wait", valueWithoutEmbedder, RECOVERED],
-			[MODEL, modelFolder, {}, valueWithoutEmbedder, RECOVERED],
-			[LIBRARY, library, {}, valueFrom, ALWAYS],
+		for (const [name, file, retry, settings, expected] of [
+			[MODEL, modelFolder, "wait", auto, RECOVERED],
+			[MODEL, modelFolder, {}, auto, RECOVERED],
+			[LIBRARY, library, "wait", ONNX, WITH_LIBRARY],
+			[LIBRARY, library, {}, ONNX, WITH_LIBRARY],
 		]) {
 			const when = retry === "wait" ? "a while" : "configure({})";
 			test(`evaluateValue uses ${name} once it is put where ${before} was, after ${when}`, async (t) => {
 				const place = join(temporaryFolder(t), "place");
 				if (before === "text") writeFileSync(place, "not what was expected");
 				const input = { trace: trace(), put: [place, file], retry };
-				const env = { ...auto, [name]: place };
-				assert.deepEqual(await ends(recover, { input, env }), expected);
+				const env = { ...settings, [name]: place };
+				assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), expected);
 			});
 		}
 
@@ -82,9 +83,9 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 	});
 
 	test("evaluateValue uses the right library after a wrong one", async () => {
-		const env = { ...auto, [LIBRARY]: otherLibrary };
+		const env = { ...ONNX, [LIBRARY]: otherLibrary };
 		const input = { trace: trace(), retry: { library } };
-		assert.deepEqual(await valueFrom(recover, { input, env }), ALWAYS);
+		assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), WITH_LIBRARY);
 	});
 
 	test("evaluateValue uses the embedder once it is switched on", async () => {
@@ -157,8 +158,8 @@ function scoresWhileChanging(folder, env, name, text) {
 
 /** The files that each variable makes a process read. */
 const read = [
-	[{}, "model.bin", "exact.onnx"],
-	[{ KNOWLEDGEPULSE_SCORING_BACKEND: "native" }, "model.bin"],
+	[{}, "model.bin"],
+	[{ KNOWLEDGEPULSE_SCORING_BACKEND: "onnx" }, "model.bin", "model.onnx"],
 	[{ KNOWLEDGEPULSE_SCORING_PRECISION: "fast" }, "model.bin"],
 ];
 

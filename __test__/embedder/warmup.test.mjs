@@ -5,11 +5,12 @@ import { trace } from "../support/traces.mjs";
 
 const MODEL = "sentence-transformers/all-MiniLM-L6-v2";
 
-for (const [precision, backend, library] of [
-	["exact", "onnx", /^1\.\d+\.\d+$/],
-	["fast", "native", /^null$/],
+for (const [backend, precision, library] of [
+	["native", "exact", /^null$/],
+	["onnx", "exact", /^1\.\d+\.\d+$/],
+	["native", "fast", /^null$/],
 ]) {
-	test(`warmup resolves to the status when the model is ready, ${precision}`, async () => {
+	test(`warmup resolves to the status when the model is ready, ${backend}, ${precision}`, async () => {
 		const found = await valueFrom(
 			async ({ scoring, input }) => {
 				const before = scoring.status().embedder.state;
@@ -23,7 +24,10 @@ for (const [precision, backend, library] of [
 			},
 			{
 				input: trace({ objective: "", steps: [] }),
-				env: { KNOWLEDGEPULSE_SCORING_PRECISION: precision },
+				env: {
+					KNOWLEDGEPULSE_SCORING_BACKEND: backend,
+					KNOWLEDGEPULSE_SCORING_PRECISION: precision,
+				},
 			},
 		);
 		const { before, pending, isPromise, status, after, novelty } = found;

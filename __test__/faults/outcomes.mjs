@@ -50,16 +50,17 @@ const TYPED = ["EMBEDDER_UNAVAILABLE", "NO_THREADS"];
 
 /**
  * Judges a result of `probe`: "right" if all scores are right, "unavailable" if one is the score without an
- * embedder, "rejected" if one is a typed error; the reason must contain `naming`. Throws for anything else.
+ * embedder, "rejected" if one is a typed error; the reason must contain `naming`. Throws for anything else. Scores with an
+ * embedding may differ by `tolerance`.
  */
-export function judge(found, { table, without }, naming = "") {
+export function judge(found, { table, without }, naming = "", tolerance = 0) {
 	const embedded = [];
 	const kinds = found.map(({ score, source, code, reason }, i) => {
 		if (score !== undefined && source !== "no-embedder") {
 			const { alone, behind } = table[i];
 			// The nearest earlier trace gives the lowest score.
 			const right = Math.min(...embedded.map((j) => behind[j]), 2);
-			expect(score, embedded.length > 0 ? right : alone);
+			expect(score, embedded.length > 0 ? right : alone, tolerance);
 			embedded.push(i);
 			return "right";
 		}
@@ -74,8 +75,9 @@ export function judge(found, { table, without }, naming = "") {
 	return ["rejected", "unavailable"].find((kind) => kinds.includes(kind)) ?? "right";
 }
 
-function expect(score, right) {
-	if (!Object.is(score, right)) throw new Error(`the score is ${score}, expected ${right}`);
+function expect(score, right, tolerance = 0) {
+	if (!(Math.abs(score - right) <= tolerance))
+		throw new Error(`the score is ${score}, expected ${right}`);
 }
 
 /** Counts outcomes; as text, "3 right, 1 rejected". */

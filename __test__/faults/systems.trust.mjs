@@ -69,16 +69,16 @@ for (const configuration of CONFIGURATIONS)
 		});
 	});
 
-/** Fails unless the scores with a library are right in a fresh process. */
-async function assertRight(file, under) {
+/** Fails unless `probe` ends as `expected` with a library, in a fresh process. Another release may sum in another order. */
+async function assertOutcome(expected, file, under) {
 	const [configuration] = CONFIGURATIONS;
 	const env = { ...environment(configuration), KNOWLEDGEPULSE_SCORING_LIBRARY: file };
 	const ended = await call("probeQuietly", { under, env });
 	assertEndedWell(ended);
-	assert.equal(judge(ended.value, await rightScores(configuration), file), "right");
+	assert.equal(judge(ended.value, await rightScores(configuration), file, 2e-6), expected);
 }
 
-test("the scores are right with a library that may not be read", async (t) => {
+test("the embedder is unavailable with a library that may not be read", async (t) => {
 	const under = asNobody();
 	if (process.getuid?.() === 0 && !under) return t.skip("root reads everything");
 	const folder = temporaryFolder(t);
@@ -86,7 +86,7 @@ test("the scores are right with a library that may not be read", async (t) => {
 	copyFileSync(library, file);
 	chmodSync(file, 0);
 	chmodSync(folder, 0o755);
-	await assertRight(file, under);
+	await assertOutcome("unavailable", file, under);
 });
 
 /** The last releases that are too old, and the first that is not. PyPI has no library of these. */
@@ -99,10 +99,12 @@ const RELEASES = {
 		"sha512-pRxdqSP3a6wtiFVkVX1V3/gsEMwBRUA9D2oYmcN3cjF+j+ILS+SIY2L7KxdWapsG6z64i5rUn8ijFZdIvbojBg==",
 };
 
-for (const [version, integrity] of Object.entries(RELEASES))
-	test(`the scores are right with ONNX Runtime ${version}`, async () => {
+for (const [version, integrity] of Object.entries(RELEASES)) {
+	const expected = version.startsWith("1.17") ? "right" : "unavailable";
+	test(`the embedder is ${expected} with ONNX Runtime ${version}`, async () => {
 		const requirement = `onnxruntime-node@${version}`;
 		const file = `onnxruntime-node-${version}.tgz`;
 		const folder = installPackage({ requirement, file, integrity });
-		await assertRight(nodeLibrary(`${process.platform}/${process.arch}`, folder));
+		await assertOutcome(expected, nodeLibrary(`${process.platform}/${process.arch}`, folder));
 	});
+}

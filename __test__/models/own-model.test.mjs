@@ -90,7 +90,7 @@ for (const [name, options, message] of [
 	["bert", { output: "logits" }, /expected an output logits, got last_hidden_state/],
 	["pooled", { output: "sentence_embedding", pooling: "cls" }, /which is pooled/],
 	["bert", { precision: "fast" }, /model_quantized\.onnx: No such file/],
-	["bert", { backend: "native" }, /needs ONNX Runtime.*musl.*glibc/],
+	["bert", { backend: "native" }, /needs ONNX Runtime, not the backend "native"/],
 	["without a pooling", {}, /pooling: expected "mean", "cls" or "last"/],
 	["built-in", { pooling: "mean" }, /expected no pooling, because this is the built-in model/],
 ])

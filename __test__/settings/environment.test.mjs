@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runs } from "../fixtures/runs.mjs";
@@ -21,10 +21,14 @@ test("KNOWLEDGEPULSE_SCORING_MODEL and _LIBRARY accept relative and odd paths", 
 		const env = {
 			KNOWLEDGEPULSE_SCORING_EMBEDDER: "required",
 			KNOWLEDGEPULSE_SCORING_MODEL: name,
-			KNOWLEDGEPULSE_SCORING_LIBRARY: library,
+			KNOWLEDGEPULSE_SCORING_LIBRARY: relative(testFolder, library),
+			KNOWLEDGEPULSE_SCORING_BACKEND: "onnx",
 		};
 		const found = await valueFrom(source, { input: trace(), env });
-		assert.deepEqual([found.source, found.model, found.mode], ["empty-cache", name, "required"]);
+		assert.deepEqual(
+			[found.source, resolve(found.model), resolve(found.library), found.mode],
+			["empty-cache", resolve(testFolder, name), library, "required"],
+		);
 	}
 });
 
@@ -39,7 +43,7 @@ test("KNOWLEDGEPULSE_SCORING_* variables that are empty are ignored", async () =
 	const found = await valueFrom(source, { input: trace(), env });
 	assert.deepEqual(
 		[found.source, found.mode, found.model, found.library, found.backend, found.precision],
-		["empty-cache", "auto", modelFolder, library, "onnx", "exact"],
+		["empty-cache", "auto", modelFolder, null, "native", "exact"],
 	);
 });
 
@@ -64,6 +68,7 @@ const told = ({ scoring }) => {
 };
 
 for (const [backend, precision, found] of [
+	["", "exact", ["native", "exact", true]],
 	["native", "exact", ["native", "exact", true]],
 	["native", "fast", ["native", "fast", true]],
 	["onnx", "exact", ["onnx", "exact", false]],

@@ -15,11 +15,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { status } from "@knowledgepulse/scoring";
-import { blake3 } from "@noble/hashes/blake3";
+import { Scorer } from "@knowledgepulse/scoring";
 
 /** The model folder and the library that are beside the addon. */
-export const { model: modelFolder, library } = status().embedder;
+export const { model: modelFolder, library } = new Scorer({ backend: "onnx" }).status().embedder;
 
 /** A library of the system, which is loaded already. */
 export const otherLibrary = process.report
@@ -68,17 +67,6 @@ export function nodeLibrary(platform, folder = onnxRuntimeNode) {
 		.sort((a, b) => b.length - a.length)
 		.find((file) => /^(lib)?onnxruntime\.(so|dylib|dll|\d)/.test(file));
 	return join(place, name);
-}
-
-/** Replaces a file of a model folder, with its checksum in the manifest. */
-export function replaceVouched(folder, name, bytes) {
-	const manifest = readManifest(folder);
-	const entry = manifest.files.find((file) => file.name === name);
-	entry.bytes = bytes.length;
-	entry.blake3 = Buffer.from(blake3(bytes)).toString("hex");
-	rmSync(join(folder, name));
-	writeFileSync(join(folder, name), bytes);
-	writeManifest(folder, manifest);
 }
 
 export function readManifest(folder) {

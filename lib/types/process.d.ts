@@ -18,17 +18,18 @@ export interface ConfigureOptions {
 	 */
 	embedder?: "auto" | "off" | "required" | undefined;
 	/**
-	 * What runs the model. Default: `"onnx"`; on Linux with musl `"native"`.
+	 * What runs the model. Default: `"native"` for the built-in model, `"onnx"` for another one.
 	 *
-	 * - `"onnx"`: the ONNX Runtime library; `"fast"` precision uses `"native"` nevertheless.
-	 * - `"native"`: the addon itself, without `library`. Scores equal those of `"onnx"` bit for bit.
+	 * - `"native"`: the addon itself, for the built-in model only.
+	 * - `"onnx"`: the ONNX Runtime library; similarities are within 2e-6 of those of `"native"`, which `"fast"`
+	 *   precision uses nevertheless.
 	 */
 	backend?: "onnx" | "native" | undefined;
 	/**
 	 * The precision of the model. Default: `"exact"`.
 	 *
 	 * - `"exact"`: float32, as the published model.
-	 * - `"fast"`: 8-bit integers, in 0.3 to 0.95 of the time, depending on the processor; scores are
+	 * - `"fast"`: 8-bit integers, in a third (AVX-512 VNNI) to two thirds (AVX2 alone) of the time; scores are
 	 *   within 0.006, and embeddings are the same on all machines.
 	 */
 	precision?: "exact" | "fast" | undefined;
@@ -95,7 +96,7 @@ export interface ScoringStatus {
 		 * `"ready"`, without a model.
 		 */
 		state: "idle" | "loading" | "ready" | "unavailable";
-		/** Why it is unavailable, or why the native backend replaces ONNX Runtime; else `null`. */
+		/** Why it is unavailable; else `null`. */
 		reason: string | null;
 		/** The folder of the model; `null` without one, and if the addon is where other users can put one. */
 		model: string | null;
@@ -115,11 +116,11 @@ export interface ScoringStatus {
 		 */
 		loadMs: {
 			total: number;
-			/** Hashing the weights; with the files of a custom model. */
+			/** Checking the weights; with the files of a custom model. */
 			digest: number;
 			/** Checking and loading ONNX Runtime; 0 for `"native"`, and almost 0 if another model has loaded it. */
 			library: number;
-			/** Making the session of ONNX Runtime, or reading the weights into the native backend. */
+			/** Making the session of ONNX Runtime, or rounding the weights for `"fast"`. */
 			model: number;
 			tokenizer: number;
 		} | null;

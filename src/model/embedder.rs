@@ -17,7 +17,7 @@ use knowledgepulse_scoring::{
     Error, Result,
     embed::{CallEmbedder, Embed, Embedded, Text, TextFacts},
 };
-use knowledgepulse_workers::CancelToken;
+use knowledgepulse_workers::{CancelToken, Job, LOADS, Lane, WORKERS};
 use once_cell::sync::OnceCell;
 use serde_json::{Value, json};
 
@@ -117,6 +117,12 @@ impl ModelEmbedder {
         format!("{kind}{part}{model}").into()
     }
 
+    /// Returns the lane for work that reads the files of the model, which takes long for one of the user.
+    pub fn lane(&self) -> &'static Lane {
+        let is_own = self.model.settings.model.is_some() && self.novelty != NoveltyKind::Words;
+        if is_own { &LOADS } else { &WORKERS }
+    }
+
     /// Returns the status of the embedder, as in `ScoringStatus` of lib/types. Never waits for a load.
     pub fn status(&self) -> Value {
         let Self { mode, model, novelty, .. } = self;
@@ -131,8 +137,7 @@ impl ModelEmbedder {
             (_, LoadState::Failed(error, _)) => ("unavailable", Some(error.to_string()), None),
         };
         let loaded = loaded.as_ref();
-        let onnx_error = loaded.and_then(|loaded| loaded.onnx_error.as_ref());
-        let backend = if onnx_error.is_some() { BackendKind::Native } else { settings.backend };
+        let backend = settings.backend.unwrap_or(BackendKind::Native);
         let (library, version) = match backend {
             BackendKind::Onnx if uses_model => (shown_path(settings.library()), library_version()),
             BackendKind::Onnx | BackendKind::Native => (None, None),
@@ -143,7 +148,7 @@ impl ModelEmbedder {
             "backend": backend.name(),
             "precision": settings.precision.name(),
             "state": state,
-            "reason": reason.or(onnx_error.map(ToString::to_string)),
+            "reason": reason,
             "model": uses_model.then(|| shown_path(settings.folder())),
             "modelName": loaded.map(|loaded| self.name_of(loaded)),
             "dimensions": loaded.map(|loaded| self.dimensions_with(loaded.dimensions)).or(sketch),
@@ -217,5 +222,13 @@ impl Embed for ModelEmbedder {
 
     fn is_required(&self) -> bool {
         self.mode == Mode::Required
+    }
+
+    fn is_quick(&self) -> bool {
+        self.novelty == NoveltyKind::Words || self.model.is_quick()
+    }
+
+    fn load_then(&self, then: Job) {
+        self.model.load_then(then);
     }
 }

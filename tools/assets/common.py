@@ -65,11 +65,11 @@ def digest_of_sources(paths):
     return digest.hexdigest()
 
 
-def verify(path, expected, digest=digest_of):
-    """Raise AssetError unless the file has the expected digest, a sha256 unless said otherwise."""
+def verify(path, expected):
+    """Raise AssetError unless the file has the expected sha256."""
     if not path.is_file():
         raise AssetError(f"{path}: no such file")
-    found = digest(path)
+    found = digest_of(path)
     if found != expected:
         raise AssetError(f"{path}: expected digest {expected}, found {found}")
 

@@ -7,20 +7,20 @@ from pathlib import Path
 
 from assets.common import (
     ROOT,
+    AssetError,
     cache_folder,
     digest_of_sources,
     new_folder,
     put,
     say,
     scratch_folder,
-    verify,
 )
-from assets.packages import REQUIREMENTS, blake3_of, packages, python_environment, run
+from assets.packages import REQUIREMENTS, entry_of, packages, python_environment, run
 
 BUILDER = ROOT / "model"
 WEIGHTS = ROOT / "tools" / "assets" / "weights-requirements.txt"
 FILES = (
-    "exact.onnx",
+    "model.onnx",
     "model.bin",
     "vocabulary.bin",
     "manifest.json",
@@ -30,7 +30,7 @@ PLAIN_NAME = Path("Xenova") / "all-MiniLM-L6-v2"
 PLAIN_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "onnx/model.onnx")
 
 # These do not end up in any file that is made.
-NOT_SOURCES = ("test_model.py", "reference.py", "operators.py")
+NOT_SOURCES = ("test_model.py", "reference.py")
 
 
 def digest_of_builder(pins_file):
@@ -78,7 +78,8 @@ def install(pins_file, source, out):
     folder = built(pins_file, source)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for entry in manifest["files"]:
-        verify(folder / entry["name"], entry["blake3"], blake3_of)
+        if entry_of(folder / entry["name"]) != entry:
+            raise AssetError(f"{folder / entry['name']} is damaged; remove {folder}")
     for name in sorted(FILES, key=lambda name: name == "manifest.json"):
         put(folder / name, out / name)
     # What an earlier version had put there would be published with the rest.

@@ -148,9 +148,9 @@ def python_environment(*more):
     return environment
 
 
-def blake3_of(path):
-    """The BLAKE3 digest of a file, in hexadecimal: what the addon checks at every start."""
-    packages = str(builder_packages())
-    if packages not in sys.path:
-        sys.path.append(packages)
-    return import_module("blake3").blake3(path.read_bytes()).hexdigest()
+def entry_of(path):
+    """Name, size and checksum of a file, as model/checksum.py gives them."""
+    for folder in (builder_packages(), REQUIREMENTS.parent):
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
+    return import_module("checksum").entry(path.name, path.read_bytes())

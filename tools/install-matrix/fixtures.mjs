@@ -17,9 +17,10 @@ const scores = JSON.parse(read("examples/scores.json"));
 /** The scores of TypeScript over transformers.js, which rounds differently and has weights of more bits. */
 export const EXPECTED = { scores: scores.slice(0, COUNT), tolerance: 2e-5 };
 
-/** If ONNX Runtime could not be loaded, the scores are the same, and the reason says so. */
+/** ONNX Runtime is loaded only if it is asked for. */
 const RESULT = `const { state, reason } = status().embedder;
-const result = { scores, state: reason ?? state };
+const { embedder } = await new Scorer({ backend: "onnx", embedder: "required" }).warmup();
+const result = { scores, state: reason ?? state, library: embedder.libraryVersion };
 `;
 
 /** Scores the traces in turn. */
@@ -45,11 +46,11 @@ ${RESULT}${AGAIN}`;
 const PRINT = "console.log(JSON.stringify(result));\n";
 
 const IMPORTS = `import { readFileSync } from "node:fs";
-import { evaluateValue, status } from "@knowledgepulse/scoring";
+import { evaluateValue, Scorer, status } from "@knowledgepulse/scoring";
 `;
 
 const LOGS_IMPORTS = `import { readFileSync } from "node:fs";
-import { explainValue, status } from "@knowledgepulse/scoring";
+import { explainValue, Scorer, status } from "@knowledgepulse/scoring";
 import { calibrate } from "@knowledgepulse/scoring/calibrate";
 import { evaluateLogs } from "@knowledgepulse/scoring/logs";
 `;
@@ -91,12 +92,12 @@ export const FIXTURES = {
 	"ai-sdk.mjs": read("__test__/support/ai-sdk.mjs"),
 	"score.mjs": IMPORTS + SCORE + PRINT,
 	"score.cjs": `const { readFileSync } = require("node:fs");
-const { evaluateValue, status } = require("@knowledgepulse/scoring");
+const { evaluateValue, Scorer, status } = require("@knowledgepulse/scoring");
 (async () => { ${SCORE}${PRINT} })();
 `,
 	"logs.mjs": `${LOGS_IMPORTS}${LOGS}${PRINT}`,
 	"logs.cjs": `const { readFileSync } = require("node:fs");
-const { explainValue, status } = require("@knowledgepulse/scoring");
+const { explainValue, Scorer, status } = require("@knowledgepulse/scoring");
 const { calibrate } = require("@knowledgepulse/scoring/calibrate");
 const { evaluateLogs } = require("@knowledgepulse/scoring/logs");
 (async () => { ${LOGS}${PRINT} })();
@@ -105,7 +106,7 @@ const { evaluateLogs } = require("@knowledgepulse/scoring/logs");
 	"compiled.cjs": `const { readFileSync } = require("node:fs");
 const { createRequire } = require("node:module");
 const load = createRequire(process.execPath);
-const { evaluateValue, explainValue, status } = load("@knowledgepulse/scoring");
+const { evaluateValue, explainValue, Scorer, status } = load("@knowledgepulse/scoring");
 (async () => { ${SCORE}${AGAIN}${PRINT} })();
 `,
 	"sea.json": JSON.stringify({ main: "compiled.cjs", output: "single" }),
@@ -140,6 +141,13 @@ const ends = workers.map((worker) => once(worker, "exit"));
 for (const [result] of await Promise.all(answers)) console.log(JSON.stringify(result));
 await Promise.all(ends);
 `,
+	/** Embeds with a custom model, which ONNX Runtime runs. */
+	"custom.mjs": `import { Scorer } from "@knowledgepulse/scoring";
+const scorer = new Scorer({ model: "custom-model", pooling: "mean", embedder: "required" });
+const scores = [...(await scorer.embed("a b"))];
+const { state, libraryVersion: library } = scorer.status().embedder;
+console.log(JSON.stringify({ scores, state, library }));
+`,
 	/** Scores with evaluateValues and a signal, after a call that another signal has ended. */
 	"batch.mjs": `import { readFileSync } from "node:fs";
 import { evaluateValues, status } from "@knowledgepulse/scoring";
@@ -158,11 +166,12 @@ ${PRINT}`,
 	"explain.mjs": `import { readFileSync } from "node:fs";
 async function report() {
 	try {
-		const { explainValue, status } = await import("@knowledgepulse/scoring");
+		const { explainValue, Scorer, status } = await import("@knowledgepulse/scoring");
 		const [trace] = JSON.parse(readFileSync("traces.json", "utf8"));
 		const { score, dimensions, novelty } = await explainValue(trace);
-		const { state, backend, reason } = status().embedder;
-		return { score, dimensions, novelty, state, backend, reason };
+		const { state, reason } = status().embedder;
+		const library = (await new Scorer({ backend: "onnx" }).warmup()).embedder.reason;
+		return { score, dimensions, novelty, state, reason, library };
 	} catch (error) {
 		return { code: error.code, message: error.message };
 	}

@@ -89,7 +89,7 @@ function entry(name, { files }) {
 	const opened = files
 		.filter((file) => /^onnxruntime\.json$|\.(so|dylib|dll)$/.test(file))
 		.concat(
-			["exact.onnx", "manifest.json", "model.bin", "vocabulary.bin"].map((file) => `model/${file}`),
+			["manifest.json", "model.bin", "model.onnx", "vocabulary.bin"].map((file) => `model/${file}`),
 		);
 	return `/** The addon of a platform. */
 const { readFileSync } = require("node:fs");

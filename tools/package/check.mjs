@@ -27,7 +27,7 @@ const OF_SYSTEM = {
 		/^(api-ms-win-[\w-]+|advapi32|bcrypt|bcryptprimitives|dbghelp|dxgi|kernel32|ntdll|setupapi|userenv|ws2_32)\.dll$/i,
 };
 
-/** Libraries that ONNX Runtime may need beside those. Without them, the native backend runs the model. */
+/** Libraries that ONNX Runtime may need beside those. Only what needs ONNX Runtime needs them. */
 const OF_RUNTIME = /^(libstdc\+\+\.so\.6|(MSVCP140|MSVCP140_1|VCRUNTIME140|VCRUNTIME140_1)\.dll)$/;
 
 /** The first bytes of a native file, and where it says which processor it is for. */

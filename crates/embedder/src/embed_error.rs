@@ -19,9 +19,7 @@ pub enum EmbedError {
     Runtime(String),
     #[error("the model: {0}")]
     Model(String),
-    #[error(
-        "a custom model needs ONNX Runtime, not the backend \"native\". There is no ONNX Runtime for musl: use the built-in model there, or a system with glibc, or name a library that you have built and set the backend \"onnx\""
-    )]
+    #[error("a custom model needs ONNX Runtime, not the backend \"native\"")]
     NeedsOnnx,
     /// An option that only custom models have.
     #[error("{path}: expected no {option}, because this is the built-in model", path = path.display())]

@@ -12,7 +12,7 @@ use crate::{
     backend::Backend,
     custom::CustomFolder,
     embed_error::{EmbedError, Result},
-    folder::{Loaded, ModelFolder},
+    folder::ModelFolder,
     load_times::LoadTimes,
     memo::Memo,
     model::{ModelSettings, files::TOKENIZER, memory_probe},
@@ -49,8 +49,6 @@ pub struct Embedded {
 pub struct Embedder {
     tokenizer: Tokenizer,
     backend: Box<dyn Backend>,
-    /// Why ONNX Runtime could not be loaded, if the native backend runs the model instead.
-    pub onnx_error: Option<EmbedError>,
     memo: Memo,
     folder: ModelFolder,
     /// The fingerprint of the model, as of [`crate::fingerprint`].
@@ -72,11 +70,11 @@ impl Embedder {
     ) -> Result<Self> {
         let weights = folder.custom().map_or(0, CustomFolder::bytes);
         memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
-        let Loaded { tokenizer, backend, onnx_error } = folder.load(settings, &times)?;
+        let (tokenizer, backend) = folder.load(settings, &times)?;
         memory_probe::release_free();
         let (memo, dimensions) = (Memo::default(), EMBEDDING_LEN);
         let mut embedder =
-            Self { tokenizer, backend, onnx_error, memo, folder, fingerprint, dimensions, times };
+            Self { tokenizer, backend, memo, folder, fingerprint, dimensions, times };
         if embedder.folder.custom().is_some() {
             embedder.dimensions = embedder.times.of("model", || embedder.probe(settings))?;
         }

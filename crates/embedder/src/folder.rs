@@ -5,24 +5,17 @@ use std::{path::PathBuf, sync::Arc};
 use knowledgepulse_workers::{fault, run_both};
 
 use crate::{
-    backend::{Backend, CheckedLibrary, NativeModel, OnnxModel},
-    custom::{CustomFolder, CustomGraph},
+    backend::{Backend, NativeModel, OnnxModel, environment},
+    custom::CustomFolder,
     embed_error::{EmbedError, Result},
+    kernels::TextThreads,
     load_times::LoadTimes,
     model::{
-        BackendKind, ModelSettings, Precision,
-        files::{BuiltInFiles, HashThreads, MANIFEST, VOCABULARY, WEIGHTS},
+        BackendKind, ModelSettings,
+        files::{BuiltInFiles, GRAPH, MANIFEST, VOCABULARY, WEIGHTS},
     },
     text::Tokenizer,
 };
-
-/// A loaded model.
-pub(crate) struct Loaded {
-    pub tokenizer: Tokenizer,
-    pub backend: Box<dyn Backend>,
-    /// Why ONNX Runtime could not be loaded, if the native backend runs the model instead.
-    pub onnx_error: Option<EmbedError>,
-}
 
 /// The folder of a model, with its description read.
 pub(crate) enum ModelFolder {
@@ -64,65 +57,50 @@ impl ModelFolder {
 
     pub fn fingerprint(&self) -> Result<String> {
         match self {
-            Self::BuiltIn(files) => files.fingerprint(),
+            Self::BuiltIn(files) => Ok(files.fingerprint().into()),
             Self::Custom(folder) => folder.fingerprint(),
         }
     }
 
-    fn read_tokenizer(&self, settings: &ModelSettings) -> Result<Tokenizer> {
+    /// Loads the tokenizer, and the model into the backend of the settings.
+    pub fn load(
+        &self,
+        settings: &ModelSettings,
+        times: &LoadTimes,
+    ) -> Result<(Tokenizer, Box<dyn Backend>)> {
+        let is_native = settings.backend == Some(BackendKind::Native);
+        let onnx = |folder: Arc<CustomFolder>| {
+            let environment = times.of("library", || environment(&settings.library()?))?;
+            times.of("model", || OnnxModel::load(folder, environment, settings.threads))
+        };
         match self {
             Self::BuiltIn(files) => {
-                fault::point("tokenizer");
-                let (path, file) = files.read_verified(VOCABULARY)?;
-                Tokenizer::built_in(&file).map_err(|what| EmbedError::file(&path, what))
+                let threads = TextThreads::new(settings.threads);
+                let tokenizer = times.of("tokenizer", || {
+                    fault::point("tokenizer");
+                    let file = files.map(VOCABULARY, &threads, 0)?;
+                    Tokenizer::built_in(&file)
+                        .map_err(|what| EmbedError::file(&files.path(VOCABULARY), what))
+                })?;
+                if is_native {
+                    let model = NativeModel::load(files, settings.precision, threads, times)?;
+                    return Ok((tokenizer, Box::new(model)));
+                }
+                let check = |name| files.map(name, &threads, 0).map(drop);
+                times.of("digest", || [GRAPH, WEIGHTS].into_iter().try_for_each(check))?;
+                let graph = CustomFolder::of_graph(files.path(GRAPH));
+                Ok((tokenizer, Box::new(onnx(graph.into())?)))
             }
-            Self::Custom(folder) => folder.read_tokenizer(&settings.folder()?),
-        }
-    }
-
-    /// Loads the tokenizer, and the model into the backend of the settings. If the ONNX Runtime library cannot be
-    /// loaded, the native backend runs the built-in model, with the same bits.
-    pub fn load(&self, settings: &ModelSettings, times: &LoadTimes) -> Result<Loaded> {
-        let ModelSettings { backend, precision, threads, .. } = *settings;
-        let tokenizer = || times.of("tokenizer", || self.read_tokenizer(settings));
-        let panicked = |_| EmbedError::Model("reading its files panicked".into());
-        let library = || times.of("library", || CheckedLibrary::new(&settings.library()?));
-        let environment = |library: CheckedLibrary| times.of("library", || library.environment());
-        let files = match self {
-            Self::BuiltIn(files) => files,
-            Self::Custom(_) if backend == BackendKind::Native => return Err(EmbedError::NeedsOnnx),
+            Self::Custom(_) if is_native => Err(EmbedError::NeedsOnnx),
             Self::Custom(folder) => {
-                let load = || {
-                    let environment = environment(library()?)?;
-                    times.of("model", || CustomGraph::load(folder.clone(), environment, threads))
-                };
-                let (tokenizer, graph) = run_both(tokenizer, load);
-                let backend = Box::new(graph?);
-                let tokenizer = tokenizer.map_err(panicked)??;
-                return Ok(Loaded { tokenizer, backend, onnx_error: None });
+                let tokenizer =
+                    || times.of("tokenizer", || folder.read_tokenizer(&settings.folder()?));
+                let (tokenizer, graph) = run_both(tokenizer, || onnx(folder.clone()));
+                let panicked = |_| EmbedError::Model("reading its files panicked".into());
+                let graph = graph?;
+                Ok((tokenizer.map_err(panicked)??, Box::new(graph)))
             }
-        };
-        let uses_onnx = backend == BackendKind::Onnx && precision == Precision::Exact;
-        // Before the rest, on all cores, as loading the library takes longest and waits for this.
-        let library = uses_onnx.then(library).transpose();
-        let load = || {
-            let environment = library.and_then(|library| library.map(environment).transpose());
-            let onnx_error = environment.as_ref().err().cloned();
-            let load = || match environment {
-                Ok(Some(environment)) => OnnxModel::load(files, environment, threads),
-                _ => NativeModel::load(files, precision, threads),
-            };
-            times.of("model", load).map(|model| (model, onnx_error))
-        };
-        // The exact native model is only mapped, which leaves all cores to the hash.
-        let is_mapped = !uses_onnx && precision == Precision::Exact;
-        let hashing = if is_mapped { HashThreads::Many } else { HashThreads::One };
-        let verify = || times.of("digest", || files.verify(WEIGHTS, hashing));
-        let (read, loaded) = run_both(|| (tokenizer(), verify()), load);
-        let (tokenizer, weights) = read.map_err(panicked)?;
-        let weights = weights?;
-        let (model, onnx_error) = loaded?;
-        Ok(Loaded { tokenizer: tokenizer?, backend: model.verified(weights), onnx_error })
+        }
     }
 }
 

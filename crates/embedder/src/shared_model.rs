@@ -2,13 +2,14 @@
 
 use std::{
     collections::BTreeMap,
+    mem,
     panic::catch_unwind,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant, SystemTime},
 };
 
-use knowledgepulse_workers::fault;
+use knowledgepulse_workers::{Job, LOADS, fault};
 use once_cell::sync::OnceCell;
 
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
     folder::ModelFolder,
     kernels::int8::Machine,
     load_times::LoadTimes,
-    model::ModelSettings,
+    model::{BackendKind, ModelSettings},
 };
 
 /// After a failure, calls within this time get the same error; the first later one loads again.
@@ -49,6 +50,8 @@ pub struct SharedModel {
     state: Mutex<LoadState>,
     /// The loaded model, and the files from which it was loaded.
     loaded: OnceCell<Loaded>,
+    /// What is done after the load.
+    waiting: Mutex<Vec<Job>>,
 }
 
 type Loaded = (Arc<Embedder>, Vec<FileState>);
@@ -80,7 +83,7 @@ impl SharedModel {
         }
         models.retain(|model| model.upgrade().is_some_and(|model| model.settings != settings));
         let (state, loaded) = (Mutex::new(LoadState::Idle), OnceCell::new());
-        let model = Arc::new(Self { settings, state, loaded });
+        let model = Arc::new(Self { settings, state, loaded, waiting: Mutex::default() });
         models.push(Arc::downgrade(&model));
         model
     }
@@ -93,6 +96,36 @@ impl SharedModel {
     /// Returns the state of the model. Never waits for a load.
     pub fn state(&self) -> LoadState {
         self.lock().clone()
+    }
+
+    /// Returns whether [`SharedModel::get`] is quick: it neither loads a model into ONNX Runtime nor waits for that.
+    pub fn is_quick(&self) -> bool {
+        self.settings.backend == Some(BackendKind::Native)
+            || match &*self.lock() {
+                LoadState::Idle | LoadState::Loading => false,
+                LoadState::Ready(_) => true,
+                LoadState::Failed(_, at) => at.elapsed() < RETRY_AFTER,
+            }
+    }
+
+    /// Loads the model on a thread for loads, then calls `then`; also if it cannot be loaded.
+    pub fn load_then(self: &Arc<Self>, then: Job) {
+        let mut waiting = self.waiting();
+        waiting.push(then);
+        if waiting.len() > 1 {
+            return;
+        }
+        drop(waiting);
+        let model = self.clone();
+        let load = move || {
+            let _ = model.get();
+            let waiting = mem::take(&mut *model.waiting());
+            waiting.into_iter().for_each(|then| then());
+        };
+        match LOADS.threads() {
+            Ok(threads) => threads.spawn(load),
+            Err(_) => load(),
+        }
     }
 
     /// Returns the loaded model. Loads it, or waits while another thread loads it.
@@ -124,6 +157,10 @@ impl SharedModel {
         loaded
     }
 
+    fn waiting(&self) -> MutexGuard<'_, Vec<Job>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, LoadState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -133,11 +170,8 @@ fn load(settings: &ModelSettings) -> Result<Loaded> {
     let times = LoadTimes::begin();
     let folder = ModelFolder::open(settings)?;
     // Before they are read, so that a later change is noticed.
-    let mut files: Vec<_> = folder.files(settings).into_iter().map(file_state).collect();
+    let files = folder.files(settings).into_iter().map(file_state).collect();
     let embedder = load_from(folder, settings, times).map_err(|error| settings.advise(error))?;
-    if embedder.onnx_error.is_some() {
-        files.extend(settings.library().map(file_state));
-    }
     Ok((embedder, files))
 }
 
@@ -176,7 +210,7 @@ mod tests {
     fn settings(folder: &str) -> ModelSettings {
         ModelSettings {
             library: Some("library".into()),
-            backend: BackendKind::Onnx,
+            backend: Some(BackendKind::Onnx),
             threads: 2,
             ..ModelSettings::of(Err(EmbedError::file(folder.as_ref(), "for tests")))
         }
@@ -190,19 +224,20 @@ mod tests {
     fn with_shares_a_model_if_settings_have_the_same_effect() {
         let base = settings("shared");
         assert!(share(&base, &base));
-        let native = ModelSettings { backend: BackendKind::Native, ..base };
+        let native = ModelSettings { backend: Some(BackendKind::Native), ..base };
         let elsewhere = ModelSettings { library: Some("elsewhere".into()), ..native.clone() };
         assert!(share(&native, &elsewhere), "the native backend needs no library");
         let fast = ModelSettings { precision: Precision::Fast, ..native };
-        let onnx = ModelSettings { backend: BackendKind::Onnx, ..fast.clone() };
+        let onnx = ModelSettings { backend: Some(BackendKind::Onnx), ..fast.clone() };
         assert!(share(&fast, &onnx), "only the native backend is fast");
+        assert!(share(&fast, &ModelSettings { backend: None, ..fast.clone() }), "the default");
     }
 
     #[test]
     fn with_keeps_other_models_apart() {
         let base = settings("apart");
         for other in [
-            ModelSettings { backend: BackendKind::Native, ..base.clone() },
+            ModelSettings { backend: Some(BackendKind::Native), ..base.clone() },
             ModelSettings { model: Some("elsewhere".into()), ..base.clone() },
             ModelSettings { package: settings("elsewhere").package, ..base.clone() },
             ModelSettings { library: Some("elsewhere".into()), ..base.clone() },
@@ -218,9 +253,9 @@ mod tests {
         let fast = ModelSettings { precision: Precision::Fast, ..settings("slow") };
         let found = fast.clone().effective(false);
         assert_eq!(found, settings("slow").effective(true));
-        assert_eq!((found.precision, found.backend), (Precision::Exact, BackendKind::Onnx));
+        assert_eq!((found.precision, found.backend), (Precision::Exact, Some(BackendKind::Onnx)));
         let found = fast.effective(true);
-        assert_eq!((found.precision, found.backend), (Precision::Fast, BackendKind::Native));
+        assert_eq!((found.precision, found.backend), (Precision::Fast, Some(BackendKind::Native)));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::external_data::{self, is_inside};
 use crate::{
     embed_error::{EmbedError, Result},
     model::{
-        files::{self, CONFIG, HashThreads, MAX_JSON_BYTES, TOKENIZER, hash_file, regular_file},
+        files::{self, CONFIG, MAX_JSON_BYTES, TOKENIZER, open, regular_file},
         settings::{ModelOptions, ModelSettings, Precision},
     },
     pooling::Pooling,
@@ -78,7 +78,7 @@ struct Prompts {
 }
 
 /// The folder of a custom model, combined with the options and checked without running the model.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct CustomFolder {
     pub graph: PathBuf,
     /// The tokenizer, the graph and its files of weights.
@@ -98,6 +98,11 @@ pub(crate) struct CustomFolder {
 }
 
 impl CustomFolder {
+    /// Returns what runs a graph with an output of whole texts.
+    pub fn of_graph(graph: PathBuf) -> Self {
+        Self { graph, ..Self::default() }
+    }
+
     pub fn read(folder: &Path, settings: &ModelSettings) -> Result<Self> {
         let options = &settings.options;
         let config_path = folder.join(CONFIG);
@@ -157,7 +162,9 @@ impl CustomFolder {
     pub fn fingerprint(&self) -> Result<String> {
         let mut all = Hasher::new();
         for path in &self.files {
-            all.update(hash_file(path, HashThreads::Many)?.1.as_bytes());
+            let mut file = Hasher::new();
+            file.update_reader(open(path)?).map_err(|error| EmbedError::file(path, error))?;
+            all.update(file.finalize().as_bytes());
         }
         let Self { modules, options, max_tokens, prefix, first_position, .. } = self;
         let Modules { pooling, normalizes, lowercase, .. } = modules;

@@ -2,7 +2,5 @@
 
 mod external_data;
 mod folder;
-mod graph;
 
 pub(crate) use folder::CustomFolder;
-pub(crate) use graph::CustomGraph;

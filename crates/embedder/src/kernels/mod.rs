@@ -17,4 +17,4 @@ pub use float::{
 };
 pub use kernel::{Kernel, run};
 pub(crate) use split_slice::SplitSlice;
-pub(crate) use text_threads::TextThreads;
+pub(crate) use text_threads::{TextThreads, for_each};

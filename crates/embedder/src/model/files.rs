@@ -1,28 +1,25 @@
-//! The folder of the built-in model: a manifest, and the files with the digests in it.
+//! The folder of the built-in model: a manifest, and the files with the checksums in it.
 
 use std::{
     fs::{File, Metadata},
-    io::{ErrorKind, Read, Seek, SeekFrom},
+    io::{ErrorKind, Read},
     path::{Path, PathBuf},
 };
 
-use blake3::{
-    Hash, Hasher,
-    hazmat::{
-        ChainingValue, HasherExt, Mode, left_subtree_len, merge_subtrees_non_root,
-        merge_subtrees_root,
-    },
-};
-use knowledgepulse_workers::run_both;
+use knowledgepulse_workers::available_cores;
 use memmap2::Mmap;
 use serde::Deserialize;
 
+use super::checksum::checksum;
 use crate::{
     embed_error::{EmbedError, Result},
+    kernels::TextThreads,
     shape::{EMBEDDING_LEN, MAX_TOKENS},
 };
 
 pub(crate) const MANIFEST: &str = "manifest.json";
+/// The graph, for ONNX Runtime.
+pub(crate) const GRAPH: &str = "model.onnx";
 pub(crate) const WEIGHTS: &str = "model.bin";
 pub(crate) const VOCABULARY: &str = "vocabulary.bin";
 /// Files that only custom models have.
@@ -33,7 +30,7 @@ const LIBRARY_ENTRY: &str = "onnxruntime.json";
 /// The largest tokenizers have about 40 MB.
 pub(crate) const MAX_JSON_BYTES: u64 = 256 << 20;
 /// The version of the layout that is read.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,33 +39,15 @@ struct Manifest {
     name: String,
     dimensions: usize,
     max_tokens: usize,
-    /// The digest of the published tokenizer, from which the vocabulary is made.
-    tokenizer: String,
+    fingerprint: String,
     files: Vec<Entry>,
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Entry {
+struct Entry {
     name: String,
     bytes: u64,
-    blake3: String,
-}
-
-/// Proof that a file has the digest in the manifest.
-pub struct Verified(());
-
-/// A model whose weights have not been checked yet: they are hashed while they are read.
-pub struct Unverified<T>(T);
-
-impl<T> Unverified<T> {
-    pub fn new(model: T) -> Self {
-        Self(model)
-    }
-
-    /// Returns the model, which cannot be used before.
-    pub fn verified(self, _weights: Verified) -> T {
-        self.0
-    }
+    xxh3: String,
 }
 
 /// The folder of the built-in model, whose manifest has been read.
@@ -100,17 +79,9 @@ impl BuiltInFiles {
         &self.manifest.name
     }
 
-    /// Returns the fingerprint. The graph is not part of it, because all backends and precisions compute the same
-    /// model.
-    pub fn fingerprint(&self) -> Result<String> {
-        let Manifest { name, dimensions, max_tokens, tokenizer, .. } = &self.manifest;
-        let weights = &self.entry(WEIGHTS)?.blake3;
-        let mut hasher = Hasher::new();
-        for part in [name, &dimensions.to_string(), &max_tokens.to_string(), weights, tokenizer] {
-            // With the length, different parts never give the same bytes.
-            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-        }
-        Ok(hasher.finalize().to_string())
+    /// Returns the fingerprint, which all backends and precisions share.
+    pub fn fingerprint(&self) -> &str {
+        &self.manifest.fingerprint
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -121,35 +92,14 @@ impl BuiltInFiles {
         self.manifest.files.iter().map(|entry| self.path(&entry.name))
     }
 
-    /// Returns the path and the contents of a file, checked against the manifest.
-    pub(crate) fn read_verified(&self, name: &str) -> Result<(PathBuf, Vec<u8>)> {
-        let (path, entry) = (self.path(name), self.entry(name)?);
-        let contents = read(&path, MAX_JSON_BYTES)?;
-        entry.check(&path, contents.len() as u64, blake3::hash(&contents))?;
-        Ok((path, contents))
-    }
-
-    pub(crate) fn verify(&self, name: &str, threads: HashThreads) -> Result<Verified> {
-        self.entry(name)?.verify(&self.path(name), threads)
-    }
-
-    /// Maps a file of the right length, whose contents are not checked.
-    pub(crate) fn map(&self, name: &str) -> Result<Mmap> {
-        let path = self.path(name);
-        self.verify_length(name)?;
-        // SAFETY: files of a package are replaced, not written to. ONNX Runtime maps them too.
-        unsafe { Mmap::map(&open(&path)?) }.map_err(|error| EmbedError::file(&path, error))
-    }
-
-    /// As [`BuiltInFiles::verify`], without reading the file.
-    pub(crate) fn verify_length(&self, name: &str) -> Result<()> {
-        let path = self.path(name);
-        self.entry(name)?.check_length(&path, regular_file(&path)?.len())
-    }
-
-    pub(crate) fn entry(&self, name: &str) -> Result<&Entry> {
+    /// Maps a file that equals its entry in the manifest. Of its pages, the first `released` bytes are left to the system
+    /// after the comparison.
+    pub(crate) fn map(&self, name: &str, threads: &TextThreads, released: usize) -> Result<Mmap> {
         let entry = self.manifest.files.iter().find(|entry| entry.name == name);
-        entry.ok_or_else(|| EmbedError::file(&self.path(MANIFEST), format!("names no file {name}")))
+        let entry = entry.ok_or_else(|| {
+            EmbedError::file(&self.path(MANIFEST), format!("names no file {name}"))
+        })?;
+        entry.map(&self.path(name), threads, released)
     }
 }
 
@@ -164,30 +114,27 @@ pub fn verify_library(path: &Path) -> Result<()> {
     let entry: Entry = serde_json::from_slice(&json)
         .map_err(|error| EmbedError::file(&beside, format!("not a library entry: {error}")))?;
     if path.file_name().is_some_and(|name| name == entry.name.as_str()) {
-        entry.verify(path, HashThreads::Many)?;
+        entry.map(path, &TextThreads::new(available_cores()), 0)?;
     }
     Ok(())
 }
 
 impl Entry {
-    fn verify(&self, path: &Path, threads: HashThreads) -> Result<Verified> {
-        let (bytes, digest) = hash_file(path, threads)?;
-        self.check(path, bytes, digest)
-    }
-
-    pub fn check(&self, path: &Path, bytes: u64, digest: Hash) -> Result<Verified> {
-        self.check_length(path, bytes)?;
-        if Hash::from_hex(&self.blake3).ok() != Some(digest) {
-            return Err(damaged(path, format!("BLAKE3 {}", self.blake3), digest));
+    fn map(&self, path: &Path, threads: &TextThreads, released: usize) -> Result<Mmap> {
+        let damaged = |expected: String, found: String| {
+            Err(EmbedError::Damaged { path: path.to_owned(), expected, found })
+        };
+        // SAFETY: files of a package are replaced, not written to. ONNX Runtime maps them too.
+        let mapping = unsafe { Mmap::map(&open(path)?) };
+        let file = mapping.map_err(|error| EmbedError::file(path, error))?;
+        if file.len() as u64 != self.bytes {
+            return damaged(format!("{} bytes", self.bytes), format!("{} bytes", file.len()));
         }
-        Ok(Verified(()))
-    }
-
-    pub fn check_length(&self, path: &Path, bytes: u64) -> Result<()> {
-        if bytes != self.bytes {
-            return Err(damaged(path, format!("{} bytes", self.bytes), format!("{bytes} bytes")));
+        let found = format!("{:032x}", checksum(&file, threads, released));
+        if found != self.xxh3 {
+            return damaged(format!("XXH3 {}", self.xxh3), found);
         }
-        Ok(())
+        Ok(file)
     }
 }
 
@@ -216,61 +163,6 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let read = open(path)?.take(most).read_to_end(&mut contents);
     read.map_err(|error| EmbedError::file(path, error))?;
     Ok(contents)
-}
-
-/// The threads that hash a file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum HashThreads {
-    /// The calling one, which leaves the other cores to what is loaded at the same time.
-    One,
-    /// One for each part of [`PART_BYTES`].
-    Many,
-}
-
-/// The longest part that one of many threads hashes.
-const PART_BYTES: u64 = 8 << 20;
-
-/// Returns the length and the digest of a file.
-pub fn hash_file(path: &Path, threads: HashThreads) -> Result<(u64, Hash)> {
-    let length = regular_file(path)?.len();
-    if length > PART_BYTES && threads == HashThreads::Many {
-        let (left, right) = hash_halves(path, 0, length)?;
-        return Ok((length, merge_subtrees_root(&left, &right, Mode::Hash)));
-    }
-    let mut hasher = Hasher::new();
-    hasher.update_reader(open(path)?).map_err(|error| EmbedError::file(path, error))?;
-    Ok((hasher.count(), hasher.finalize()))
-}
-
-/// Returns the chaining values of both subtrees of BLAKE3 over `length` bytes.
-fn hash_halves(path: &Path, from: u64, length: u64) -> Result<(ChainingValue, ChainingValue)> {
-    let left = left_subtree_len(length);
-    let (right, left) = run_both(
-        || hash_subtree(path, from + left, length - left),
-        || hash_subtree(path, from, left),
-    );
-    let panicked = |_| Err(EmbedError::file(path, "hashing panicked"));
-    Ok((left?, right.unwrap_or_else(panicked)?))
-}
-
-fn hash_subtree(path: &Path, from: u64, length: u64) -> Result<ChainingValue> {
-    if length > PART_BYTES {
-        let (left, right) = hash_halves(path, from, length)?;
-        return Ok(merge_subtrees_non_root(&left, &right, Mode::Hash));
-    }
-    let failed = |error| EmbedError::file(path, error);
-    let mut file = open(path)?;
-    file.seek(SeekFrom::Start(from)).map_err(failed)?;
-    let mut hasher = Hasher::new();
-    hasher.set_input_offset(from).update_reader(file.take(length)).map_err(failed)?;
-    if hasher.count() < length {
-        return Err(EmbedError::file(path, "became shorter while it was read"));
-    }
-    Ok(hasher.finalize_non_root())
-}
-
-fn damaged(path: &Path, expected: String, found: impl ToString) -> EmbedError {
-    EmbedError::Damaged { path: path.to_owned(), expected, found: found.to_string() }
 }
 
 #[cfg(test)]

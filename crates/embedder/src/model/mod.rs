@@ -1,5 +1,6 @@
 //! Which model is used and how, and the files of the built-in model.
 
+mod checksum;
 pub(crate) mod files;
 pub(crate) mod memory_probe;
 pub(crate) mod package;

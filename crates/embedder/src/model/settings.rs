@@ -22,19 +22,17 @@ pub enum Precision {
     /// float32: the scores of the published model.
     #[default]
     Exact,
-    /// 8-bit integers, always on [`BackendKind::Native`]: from a third of the time with AVX-512 VNNI to 0.95 of it with
+    /// 8-bit integers, always on [`BackendKind::Native`]: in a third of the time with AVX-512 VNNI, in two thirds with
     /// AVX2 alone, with a small error.
     Fast,
 }
 
 /// The software that runs the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendKind {
     /// The ONNX Runtime library.
-    #[cfg_attr(not(target_env = "musl"), default)]
     Onnx,
-    /// This crate alone. The default for musl, for which there is no ONNX Runtime library.
-    #[cfg_attr(target_env = "musl", default)]
+    /// This crate alone, for the built-in model.
     Native,
 }
 
@@ -77,8 +75,8 @@ pub struct ModelSettings {
     pub model: Option<PathBuf>,
     /// The options of that model.
     pub options: ModelOptions,
-    /// The software that runs the model.
-    pub backend: BackendKind,
+    /// The software that runs the model. Default: this crate for the built-in model, ONNX Runtime for another one.
+    pub backend: Option<BackendKind>,
     /// The ONNX Runtime library, for that backend. Default: the one of the package.
     pub library: Option<PathBuf>,
     /// The requested precision.
@@ -94,7 +92,7 @@ impl ModelSettings {
             package,
             model: None,
             options: ModelOptions::default(),
-            backend: BackendKind::default(),
+            backend: None,
             library: None,
             precision: Precision::default(),
             threads: available_cores(),
@@ -134,9 +132,18 @@ impl ModelSettings {
 
     /// Adds to the error of a missing file what users can do.
     pub(crate) fn advise(&self, error: EmbedError) -> EmbedError {
-        let EmbedError::File { path, what } = &error else { return error };
+        let (path, what) = match &error {
+            EmbedError::Library { path, reason } if cfg!(target_env = "musl") => {
+                const ADVICE: &str = "there is no ONNX Runtime for musl: use the built-in model, or a system with glibc, or name a library that you have built";
+                let reason = format!("{reason}; {ADVICE}");
+                return EmbedError::Library { path: path.clone(), reason };
+            }
+            EmbedError::File { path, what } if matches!(path.try_exists(), Ok(false)) => {
+                (path, what)
+            }
+            _ => return error,
+        };
         match &self.model {
-            _ if !matches!(path.try_exists(), Ok(false)) => error,
             None => EmbedError::file(path, format!("{what}; {MOVED}")),
             Some(_) if path.ends_with(MANIFEST) => {
                 let what = format!("{what}; a custom model has {CONFIG}, which is missing too");
@@ -146,18 +153,20 @@ impl ModelSettings {
         }
     }
 
-    /// Removes differences that have no effect: the native backend needs no library, runs every fast built-in model,
+    /// Sets the backend, and removes differences that have no effect: the native backend needs no library, runs every fast built-in model,
     /// and is exact if the int8 kernels are not faster on this machine.
     pub(crate) fn effective(mut self, is_int8_faster: bool) -> Self {
         let is_built_in = self.is_built_in();
         if !is_int8_faster && is_built_in {
             self.precision = Precision::Exact;
         }
-        if self.precision == Precision::Fast && is_built_in {
-            self.backend = BackendKind::Native;
+        if is_built_in && self.precision == Precision::Fast {
+            self.backend = Some(BackendKind::Native);
         }
+        let backend = if is_built_in { BackendKind::Native } else { BackendKind::Onnx };
+        self.backend.get_or_insert(backend);
         let packaged = Self::of(self.package.clone());
-        if self.backend == BackendKind::Native || self.library == packaged.library().ok() {
+        if self.backend == Some(BackendKind::Native) || self.library == packaged.library().ok() {
             self.library = None;
         }
         if self.model == packaged.folder().ok() {

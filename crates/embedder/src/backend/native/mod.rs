@@ -1,7 +1,6 @@
 //! The native backend: the model without ONNX Runtime.
 //!
-//! The exact model has the operators, the order and the tasks of `exact.onnx`, and therefore the same bits.
-//! `int8_encoder` is the fast one.
+//! `runner` is the exact model and `int8_encoder` the fast one.
 
 mod int8_encoder;
 mod runner;
@@ -12,15 +11,16 @@ mod weights;
 use knowledgepulse_workers::CancelToken;
 use memmap2::Mmap;
 
-use super::loaded::Backend;
+use super::Backend;
 use crate::{
     embed_error::{EmbedError, Result},
     kernels::{TextThreads, int8::Machine},
+    load_times::LoadTimes,
     model::{
-        files::{BuiltInFiles, Unverified, WEIGHTS},
+        files::{BuiltInFiles, WEIGHTS},
         settings::Precision,
     },
-    shape::{Embedding, MAX_TOKENS, VOCABULARY},
+    shape::{Embedding, MAX_TOKENS, VOCABULARY, WIDTH},
 };
 use int8_encoder::Int8Encoder;
 use runner::Runner;
@@ -39,19 +39,23 @@ impl NativeModel {
     pub(crate) fn load(
         files: &BuiltInFiles,
         precision: Precision,
-        threads: usize,
-    ) -> Result<Unverified<Box<dyn Backend>>> {
+        threads: TextThreads,
+        times: &LoadTimes,
+    ) -> Result<Self> {
         let machine = (precision == Precision::Fast).then(Machine::detect);
-        let model = Self::new(files.map(WEIGHTS)?, machine, threads)
-            .map_err(|what| EmbedError::file(&files.path(WEIGHTS), what))?;
-        Ok(Unverified::new(Box::new(model)))
+        // The file begins with the table of words, of which texts need few rows.
+        let words = VOCABULARY * WIDTH * size_of::<i16>();
+        let file = times.of("digest", || files.map(WEIGHTS, &threads, words))?;
+        times
+            .of("model", || Self::new(file, machine, threads))
+            .map_err(|what| EmbedError::file(&files.path(WEIGHTS), what))
     }
 
     /// Returns the exact model, or the fast one for the registers of a machine. Fails if the file has another layout.
-    fn new(file: Mmap, machine: Option<Machine>, threads: usize) -> Result<Self, String> {
+    fn new(file: Mmap, machine: Option<Machine>, threads: TextThreads) -> Result<Self, String> {
         let weights = Weights::of(&file)?;
         let fast = machine.map(|machine| Int8Encoder::new(&weights, machine));
-        Ok(Self { file, fast, threads: TextThreads::new(threads) })
+        Ok(Self { file, fast, threads })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The exact model: the operators of `exact.onnx` in its order.
+//! The exact model, in float32.
 
 use knowledgepulse_workers::CancelToken;
 

@@ -50,39 +50,24 @@ pub fn disable_telemetry() {
     });
 }
 
-/// A library whose file was checked, or is loaded already.
-pub(crate) struct CheckedLibrary {
-    path: PathBuf,
-    file: PathBuf,
-}
-
-impl CheckedLibrary {
-    /// Checks the library at `path`.
-    pub fn new(path: &Path) -> Result<Self> {
-        let failed = |error: io::Error| library_error(path, error.to_string());
-        // The loader would search for a bare name, and the working directory may change.
-        let path = std::path::absolute(path).map_err(failed)?;
-        // The loader's own message for a missing file is about the search path, not about the file.
-        let file = fs::canonicalize(&path).map_err(failed)?;
-        regular_file(&file)?;
-        if LIBRARY.get().is_none() {
-            verify_library(&path)?;
-        }
-        Ok(Self { path, file })
+/// Returns the environment of the library at `path`. Checks and loads it, unless it is loaded.
+pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
+    let failed = |error: io::Error| library_error(path, error.to_string());
+    // The loader would search for a bare name, and the working directory may change.
+    let path = &std::path::absolute(path).map_err(failed)?;
+    // The loader's own message for a missing file is about the search path, not about the file.
+    let file = fs::canonicalize(path).map_err(failed)?;
+    regular_file(&file)?;
+    let failed = |reason| library_error(path, reason);
+    let loaded = LIBRARY.get_or_try_init(|| {
+        verify_library(path)?;
+        load(path, &file).map_err(failed)
+    })?;
+    if loaded.file != file {
+        let loaded = loaded.path.display();
+        return Err(failed(format!("{loaded} is loaded already, and a process can have only one")));
     }
-
-    /// Returns the environment of the library. Loads it, unless one is loaded.
-    pub fn environment(&self) -> Result<&'static Environment> {
-        let failed = |reason| library_error(&self.path, reason);
-        let loaded = LIBRARY.get_or_try_init(|| load(&self.path, &self.file).map_err(failed))?;
-        if loaded.file != self.file {
-            let loaded = loaded.path.display();
-            return Err(failed(format!(
-                "{loaded} is loaded already, and a process can have only one"
-            )));
-        }
-        ENVIRONMENT.get_or_try_init(make_environment).map_err(|error| failed(error.to_string()))
-    }
+    ENVIRONMENT.get_or_try_init(make_environment).map_err(|error| failed(error.to_string()))
 }
 
 fn library_error(path: &Path, reason: String) -> EmbedError {
@@ -95,32 +80,10 @@ pub fn library_version() -> Option<&'static str> {
 }
 
 fn make_environment() -> ort::Result<Environment> {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    enlarge_heap();
     let environment = ort::init().with_name("knowledgepulse").with_telemetry(false).build()?;
     // Problems are returned as errors; a library must not print.
     environment.set_log_level(LogLevel::Fatal);
     Ok(environment)
-}
-
-/// Enlarges the heap of this thread by the 8 MB that the environment and a session take, and requests large pages for
-/// it. On threads other than the first, glibc enlarges it page by page, each with a system call and a page fault.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn enlarge_heap() {
-    /// A heap of a thread begins at a multiple of this.
-    const HEAP_ALIGNMENT: usize = 64 << 20;
-    const BYTES: usize = 8 << 20;
-    // Larger pieces would not be in the heap.
-    const PIECE: usize = 100_000;
-    let mut pieces = [const { Vec::<u8>::new() }; BYTES / PIECE + 1];
-    for piece in &mut pieces {
-        // Without memory, making the environment fails later.
-        _ = piece.try_reserve_exact(PIECE);
-    }
-    let heap = pieces[0].as_ptr().map_addr(|address| address & !(HEAP_ALIGNMENT - 1));
-    // SAFETY: this changes the size of pages only, and fails if they are not memory.
-    unsafe { libc::madvise(heap.cast_mut().cast(), BYTES, libc::MADV_HUGEPAGE) };
-    drop(std::hint::black_box(pieces));
 }
 
 fn load(path: &Path, file: &Path) -> Result<LoadedLibrary, String> {
@@ -275,7 +238,7 @@ mod tests {
         type Create<Code> = unsafe extern "system" fn(Code, *const c_char) -> OrtStatusPtr;
         let package = PackageFolder::new(&package_folder());
         let library = ModelSettings::of(package).library().unwrap();
-        CheckedLibrary::new(&library).unwrap().environment().unwrap();
+        environment(&library).unwrap();
         // 24 is the system's number for too many open files.
         for (number, expected) in [(3, OrtErrorCode::ORT_NO_SUCHFILE), (24, OrtErrorCode::ORT_FAIL)]
         {

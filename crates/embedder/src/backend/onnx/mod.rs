@@ -1,7 +1,7 @@
-//! The ONNX Runtime backend: the session of a graph.
+//! The ONNX Runtime backend.
 
+mod graph;
 pub(crate) mod library;
-mod operators;
 
 use std::{
     ffi::CStr,
@@ -9,71 +9,23 @@ use std::{
     sync::Arc,
 };
 
-use knowledgepulse_workers::{CancelToken, fault};
+pub(crate) use graph::OnnxModel;
+use knowledgepulse_workers::CancelToken;
 use ort::{
     AsPointer,
     environment::Environment,
     logging::LogLevel,
-    session::{
-        NoSelectedOutputs, RunOptions, Session,
-        builder::{GraphOptimizationLevel, SessionBuilder},
-    },
-    value::{DynValue, Tensor},
+    session::{NoSelectedOutputs, RunOptions, Session, builder::SessionBuilder},
+    value::DynValue,
 };
 
-use super::loaded::Backend;
 use crate::{
     embed_error::{EmbedError, Result},
-    kernels::TextThreads,
-    model::files::{BuiltInFiles, HashThreads, Unverified, WEIGHTS},
     shape::Embedding,
 };
 
-const GRAPH: &str = "exact.onnx";
-
-/// The exact graph: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\]. Its operators use threads of our own.
-pub struct OnnxModel {
-    session: Session,
-    threads: TextThreads,
-}
-
-impl OnnxModel {
-    /// Makes a session. Checks the graph, and the length of the weights.
-    pub fn load(
-        files: &BuiltInFiles,
-        environment: &Environment,
-        threads: usize,
-    ) -> Result<Unverified<Box<dyn Backend>>> {
-        fault::point("session");
-        // Before ONNX Runtime reads them.
-        files.verify(GRAPH, HashThreads::One)?;
-        files.verify_length(WEIGHTS)?;
-        let make = || {
-            session_builder(environment, 1)?
-                // All operators are ours.
-                .with_optimization_level(GraphOptimizationLevel::Disable)?
-                .with_operators(operators::domain()?)?
-                .commit_from_file(files.path(GRAPH))
-        };
-        let session = make().map_err(runtime_error)?;
-        Ok(Unverified::new(Box::new(Self { session, threads: TextThreads::new(threads) })))
-    }
-}
-
-impl Backend for OnnxModel {
-    fn embed_ids(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
-        interruptible(cancel, |options| {
-            let ids = Tensor::from_array(([ids.len()], ids.to_vec())).map_err(runtime_error)?;
-            let inputs = [(c"input_ids", ids.into_dyn())];
-            let run = |_| run_session(&self.session, options, &inputs, c"embedding");
-            let output = self.threads.for_text(run)?;
-            Ok(output.try_extract_tensor().map_err(runtime_error)?.1.into())
-        })
-    }
-}
-
 /// Runs a session until it ends or the text is cancelled.
-pub fn interruptible(
+fn interruptible(
     cancel: &CancelToken,
     embed: impl FnOnce(&RunOptions<NoSelectedOutputs>) -> Result<Embedding>,
 ) -> Result<Embedding> {
@@ -87,7 +39,7 @@ pub fn interruptible(
     }
 }
 
-pub fn session_builder(environment: &Environment, threads: usize) -> ort::Result<SessionBuilder> {
+fn session_builder(environment: &Environment, threads: usize) -> ort::Result<SessionBuilder> {
     Ok(Session::builder(environment)?
         .with_log_level(LogLevel::Fatal)?
         .with_intra_threads(threads)?
@@ -101,8 +53,8 @@ pub fn session_builder(environment: &Environment, threads: usize) -> ort::Result
 /// Runs a session and returns one of its outputs.
 ///
 /// `Session::run` needs `&mut self`, for execution providers that are not thread-safe. The C API documents `Run` as safe
-/// to call concurrently on one session, and the CPU provider, the only one here, and our operators are thread-safe.
-pub fn run_session(
+/// to call concurrently on one session, and the CPU provider, the only one here, is thread-safe.
+fn run_session(
     session: &Session,
     options: &RunOptions<NoSelectedOutputs>,
     inputs: &[(&CStr, DynValue)],
@@ -132,6 +84,6 @@ pub fn run_session(
     Ok(unsafe { DynValue::from_ptr(made, Some(session.allocator())) })
 }
 
-pub fn runtime_error(error: ort::Error) -> EmbedError {
+fn runtime_error(error: ort::Error) -> EmbedError {
     EmbedError::Runtime(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! The graph of a custom model in ONNX Runtime: its inputs, its output, and pooling.
+//! The graph of a model in ONNX Runtime: its inputs, its output, and pooling.
 
 use std::{ffi::CString, sync::Arc};
 
@@ -11,9 +11,10 @@ use ort::{
     value::{DynValue, Outlet, Tensor, TensorElementType, ValueType},
 };
 
-use super::folder::CustomFolder;
+use super::{interruptible, run_session, runtime_error, session_builder};
 use crate::{
-    backend::{Backend, interruptible, run_session, runtime_error, session_builder},
+    backend::Backend,
+    custom::CustomFolder,
     embed_error::{EmbedError, Result},
     pooling::{self, Pooling},
     shape::Embedding,
@@ -21,9 +22,9 @@ use crate::{
 
 const MAX_WIDTH: usize = 4096;
 
-/// The graph of a custom model. One session with all threads embeds all texts: a second session would take the memory of
+/// A graph. One session with all threads embeds all texts: a second session would take the memory of
 /// the model again, and another number of threads might give other bits.
-pub(crate) struct CustomGraph {
+pub(crate) struct OnnxModel {
     session: Session,
     inputs: Vec<Input>,
     output: CString,
@@ -51,7 +52,7 @@ const INPUTS: [(&str, Value); 4] = [
 ];
 const TOKEN_IDS: &str = "input_ids";
 
-impl CustomGraph {
+impl OnnxModel {
     /// Loads the graph, and checks inputs and outputs.
     pub(crate) fn load(
         folder: Arc<CustomFolder>,
@@ -150,7 +151,7 @@ impl CustomGraph {
     }
 }
 
-impl Backend for CustomGraph {
+impl Backend for OnnxModel {
     fn embed_ids(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
         if ids.is_empty() {
             return Err(EmbedError::Model("a text has no tokens, not even special ones".into()));
