@@ -100,26 +100,20 @@ module.exports = class Scorer {
 	}
 
 	#score(trace, options, reports) {
-		let isAdded;
+		let adds;
 		const submit = (handle, { known, remember = true }) => {
 			const { head, text, objective, confidence } = readTrace(trace);
-			const isAgain = known === "again" && this.#native.knows(head, confidence);
-			isAdded = remember && !isAgain;
-			return this.#native.score(
-				head,
-				text,
-				objective,
-				confidence,
-				handle,
-				isAdded,
-				isAgain,
-				reports,
-			);
+			const once = known === "again";
+			// Only a report says whether the trace was known.
+			const wants = reports || once;
+			adds = remember;
+			return this.#native.score(head, text, objective, confidence, handle, adds, once, wants);
 		};
 		return this.#call(submit, options, SCORE, (outcome) => {
-			const report = reports ? parse(outcome) : undefined;
-			if (isAdded) this.#publish(trace, report?.score ?? outcome, report);
-			return report ?? outcome;
+			const [isKnown, given] = typeof outcome === "string" ? parse(outcome) : [];
+			const [score, report] = [given?.score ?? outcome, reports ? given : undefined];
+			if (adds && !isKnown) this.#publish(trace, score, report);
+			return report ?? score;
 		});
 	}
 
@@ -131,25 +125,25 @@ module.exports = class Scorer {
 		const given = callOptions(options, DECIDE);
 		const { exact = false, known, remember = "accepted" } = given;
 		const { head, text, objective, confidence } = readTrace(trace);
-		const isAgain = known === "again" && attempt(() => this.#native.knows(head, confidence));
+		const once = known === "again";
 		const judge = () => this.#native.judge(head, confidence, given.threshold, exact);
 		const { accepted, bounds, threshold } = parse(attempt(judge));
 		const tooLow = `whatever its novelty, it scores at most ${bounds[1]}: below the threshold, ${threshold}`;
 		const hint = bounds[1] < threshold ? tooLow : null;
-		const isAdded = (fits) => !isAgain && (remember === "all" || (fits && remember === "accepted"));
+		const isAdded = (fits) => remember === "all" || (fits && remember === "accepted");
 		const score = (handle, adds, reports) =>
-			this.#native.score(head, text, objective, confidence, handle, adds, isAgain, reports);
+			this.#native.score(head, text, objective, confidence, handle, adds, once, reports);
 		if (accepted !== null) {
 			this.#checkOpen();
 			// In call order: a score whose result is ignored.
 			if (isAdded(accepted)) this.#add(attempt(() => score(undefined, true, false)));
 			return { accepted, score: null, bounds, novelty: null, hint };
 		}
-		const adds = remember === "accepted" && !isAgain ? threshold : isAdded(true);
+		const adds = remember === "accepted" ? threshold : isAdded(true);
 		const submit = (handle) => score(handle, adds, true);
-		const report = await this.#call(submit, { signal: given.signal }, SIGNAL, parse);
+		const [isKnown, report] = await this.#call(submit, { signal: given.signal }, SIGNAL, parse);
 		const isAccepted = report.score >= threshold;
-		if (isAdded(isAccepted)) this.#publish(trace, report.score, report);
+		if (isAdded(isAccepted) && !isKnown) this.#publish(trace, report.score, report);
 		const { novelty } = report;
 		return {
 			accepted: isAccepted,

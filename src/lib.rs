@@ -69,7 +69,7 @@ pub fn score_with(
     let id = nearest.map(Into::into);
     let novelty = Novelty::Given(similarity.map(|similarity| Nearest { similarity, id }));
     let score = Score::of(&trace, novelty, &or_throw(env, profiles(weights))?);
-    js::to_json(&Report { score, text: None, times: Times::default() })
+    js::to_json(&Report { score, text: None, times: Times::default(), is_known: false })
 }
 
 /// Returns the scorer behind `evaluateValue` in this environment.

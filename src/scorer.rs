@@ -178,8 +178,8 @@ impl NativeScorer {
         Self::instance_of(env, &value)
     }
 
-    /// Resolves to the score of a trace, or with `reports` to its report as JSON. `remember` is whether it is added to the
-    /// memory, or the least score for that; with `again` it is compared only with what was added before its id.
+    /// Resolves to the score of a trace, or with `reports` to JSON: whether its id was known, and its report. `remember` is
+    /// whether it is added to the memory, or the least score for that; `again` is [`Input::before_own`].
     ///
     /// Here and below, `head`, `text`, `objective` and `confidence` are those of a trace, from `lib/trace.js`, and `handle`
     /// can end the call. Wrong arguments throw; later failures reject the promise.
@@ -301,15 +301,6 @@ impl NativeScorer {
     #[napi(catch_unwind)]
     pub fn warm_up<'a>(&self, env: &'a Env, handle: Option<&mut Handle>) -> Result<Unknown<'a>> {
         self.submit(env, handle, false, |_| Ok(Work::WarmUp))
-    }
-
-    /// Returns whether the memory has the id of a trace.
-    #[napi(catch_unwind)]
-    pub fn knows(&self, env: &Env, head: Utf16String, confidence: f64) -> Result<bool> {
-        let trace = or_throw(env, trace(&head, confidence))?;
-        Ok(trace.id().is_some_and(|id| {
-            self.engine.with_ids(|mut ids| Iterator::any(&mut ids, |known| known == id))
-        }))
     }
 
     /// Decides on a trace by the bounds of its score. Returns as JSON the bounds, the threshold, and whether the
@@ -448,7 +439,9 @@ impl NativeScorer {
             }
             Ok(match outcome {
                 Outcome::Candidate(one) => Either5::E(NativeCandidate(Some(one))),
-                Outcome::Scored(report) if reports => Either5::A(to_json(&report)?),
+                Outcome::Scored(report) if reports => {
+                    Either5::A(to_json(&(report.is_known, report))?)
+                }
                 Outcome::Scored(report) => Either5::B(report.score.value),
                 Outcome::Found(found) => Either5::A(to_json(&found)?),
                 Outcome::Removed(count) => Either5::B(count as f64),

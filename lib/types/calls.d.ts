@@ -18,8 +18,9 @@ export interface ScoreOptions extends CallOptions {
 	/** Whether the trace is added to the cache. Default: `true`. */
 	remember?: boolean | undefined;
 	/**
-	 * `"again"`: a trace whose id is in the memory is compared only with what was added before it, as when it was new,
-	 * and not added again. `"score"` (default): it is treated like any other, and so compared with itself.
+	 * `"again"`: a trace whose id is in the memory, after the calls before, is compared only with what was added before
+	 * it, as when it was new, and not added again. `"score"` (default): it is treated like any other, and so compared
+	 * with itself.
 	 */
 	known?: "score" | "again" | undefined;
 }

@@ -380,9 +380,8 @@ export interface EvaluateLogsOptions extends ImportOptions {
 	/** Whether traces are added to the cache. Default: `true`. */
 	remember?: boolean | undefined;
 	/**
-	 * What to do with a trace whose id is in the memory when scoring begins, or belongs to an earlier trace of the
-	 * sources: `"skip"` it, without a row; score it `"again"`, compared only with what was added before it, and
-	 * without adding it twice; or `"score"` it like any other, and so compare it with itself. Default: `"score"`.
+	 * `"skip"`: a trace whose id is in the memory when scoring begins, or belongs to an earlier trace of the sources,
+	 * gets no row. `"again"` and `"score"` (default): as {@link ScoreOptions.known}.
 	 */
 	known?: "score" | "skip" | "again" | undefined;
 	/**

@@ -26,7 +26,7 @@ use knowledgepulse_import::{Code, Imported, Importer, Kind, Members, Value, read
 use knowledgepulse_scoring::{
     Id, Trace,
     embed::Text,
-    scorer::{CallHandle, Input, Work},
+    scorer::{CallHandle, Input, Outcome, Work},
 };
 use knowledgepulse_workers::{CancelToken, IMPORTS};
 use napi::{
@@ -78,11 +78,8 @@ impl LogReader {
                 group,
                 embedder: or_throw(env, scorer.embedder())?,
                 submitting: Mutex::default(),
-                known: known.map(|known| Known {
-                    scores_again: known == "again",
-                    ids: Mutex::default(),
-                    count: AtomicU32::default(),
-                }),
+                skipped: (known.as_deref() == Some("skip")).then(Mutex::default),
+                known: known.map(|_| Arc::default()),
             }),
             None => None,
         };
@@ -144,8 +141,7 @@ impl LogReader {
     /// Returns the number of traces so far whose ids were in the memory, if it is looked for them.
     #[napi(catch_unwind)]
     pub fn known(&self) -> Option<u32> {
-        let known = self.reader.submitter.as_ref()?.known.as_ref()?;
-        Some(known.count.load(Ordering::Relaxed))
+        Some(self.reader.submitter.as_ref()?.known.as_ref()?.load(Ordering::Relaxed))
     }
 
     /// Returns the reports on the inputs so far as JSON; `None` while a worker thread is reading.
@@ -212,34 +208,11 @@ struct Submitter {
     embedder: Arc<ModelEmbedder>,
     /// Held while a call is submitted.
     submitting: Mutex<()>,
-    known: Option<Known>,
-}
-
-/// The traces that need not be scored, or not as new ones.
-struct Known {
-    /// Whether they are scored again. If not, they get no lines.
-    scores_again: bool,
-    /// The ids in the memory before the first trace, and those of submitted traces. So it does not matter how many of
-    /// these have been scored, or have left the memory.
-    ids: Mutex<Option<HashSet<Id>>>,
-    /// The number of traces found.
-    count: AtomicU32,
-}
-
-impl Known {
-    /// Counts a trace if its id is known. If not, it is known from now on, if `is_added`.
-    fn has(&self, trace: &Trace, scorer: &NativeScorer, is_added: bool) -> bool {
-        let Some(id) = trace.id() else { return false };
-        let mut ids = lock(&self.ids);
-        let ids = ids.get_or_insert_with(|| scorer.engine.with_ids(|ids| ids.cloned().collect()));
-        let is_known = ids.contains(id);
-        if is_known {
-            self.count.fetch_add(1, Ordering::Relaxed);
-        } else if is_added {
-            ids.insert(id.clone());
-        }
-        is_known
-    }
+    /// The number of traces whose ids were known, if it is looked for them.
+    known: Option<Arc<AtomicU32>>,
+    /// If these get no lines, the ids in the memory before the first trace, and those of submitted traces. So it does not
+    /// matter how many of these have been scored, or have left the memory.
+    skipped: Option<Mutex<Option<HashSet<Id>>>>,
 }
 
 impl Submitter {
@@ -254,10 +227,10 @@ impl Submitter {
         let mut text = self.embedder.text_buffer();
         let trace = read_trace(value, |part| text.write_str(part))
             .map_err(|error| failure_json(&provenance.source, &error))?;
-        let known = self.known.as_ref();
-        let is_added = self.embedder.available().is_ok();
-        let is_known = known.is_some_and(|known| known.has(&trace, &self.scorer, is_added));
-        if is_known && !known.is_some_and(|known| known.scores_again) {
+        let known = self.known.clone();
+        let count = move || known.inspect(|known| _ = known.fetch_add(1, Ordering::Relaxed));
+        if self.skips(&trace) {
+            count();
             return Ok(());
         }
         let group = self.group.as_deref().and_then(|pointer| group_of(value, pointer));
@@ -270,12 +243,23 @@ impl Submitter {
         let slot = Slot::Call(CallHandle::default(), text.whole().len());
         let Some(number) = lines.push(slot) else { return Ok(()) };
         let (its_lines, embedder) = (lines.clone(), self.embedder.clone());
-        let reply = move |result| its_lines.settle(number, line(result, &embedder));
-        let input = Input { trace, text, before_own: known.is_some() };
-        let work = if is_known { Work::Peek(input) } else { (self.work)(input) };
+        let reply = move |result| {
+            if matches!(&result, Ok(Outcome::Scored(report)) if report.is_known) {
+                count();
+            }
+            its_lines.settle(number, line(result, &embedder));
+        };
+        let work = (self.work)(Input { trace, text, before_own: self.known.is_some() });
         let call = self.scorer.engine.submit(work, self.embedder.available(), Box::new(reply));
         lines.keep(number, call);
         Ok(())
+    }
+
+    /// Returns whether a trace is skipped. If not, those with its id are from now on.
+    fn skips(&self, trace: &Trace) -> bool {
+        let (Some(id), Some(skipped)) = (trace.id(), &self.skipped) else { return false };
+        let mut ids = lock(skipped);
+        !ids.get_or_insert_with(|| self.scorer.engine.ids()).insert(id.clone())
     }
 }
 

@@ -13,7 +13,7 @@ mod statistics;
 mod store;
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, HashSet, VecDeque},
     mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, PoisonError},
@@ -146,11 +146,11 @@ impl Scorer {
         }
     }
 
-    /// Calls `using` with the ids of the traces in the memory.
-    pub fn with_ids<R>(&self, using: impl FnOnce(&mut dyn Iterator<Item = &Id>) -> R) -> R {
+    /// Returns the ids of the traces in the memory.
+    pub fn ids(&self) -> HashSet<Id> {
         match &self.memory {
-            Memory::Own(memory) => memory.with_cache(|cache, now| using(&mut cache.ids(now))),
-            Memory::Store(memory) => using(&mut memory.mirror().ids()),
+            Memory::Own(own) => own.with_cache(|cache, now| cache.ids(now).cloned().collect()),
+            Memory::Store(memory) => memory.mirror().ids().cloned().collect(),
         }
     }
 

@@ -163,7 +163,8 @@ fn nearest_before_finds_what_nearest_found_before_the_id_was_added() {
             })
             .collect();
         for n in 10..count + 10 {
-            let again = cache.nearest_before(&n.to_string(), &vector(n), now).unwrap();
+            let (again, is_known) = cache.nearest_before(&n.to_string(), &vector(n), now).unwrap();
+            assert!(is_known);
             let expected =
                 found[n - 10].as_ref().filter(|at_first| at_first.id.as_deref() != Some("early"));
             if n == 10 {
@@ -173,7 +174,7 @@ fn nearest_before_finds_what_nearest_found_before_the_id_was_added() {
             }
         }
         let all = cache.nearest(&vector(7), now).unwrap();
-        assert_eq!(cache.nearest_before("unknown", &vector(7), now).unwrap(), all);
+        assert_eq!(cache.nearest_before("unknown", &vector(7), now).unwrap(), (all, false));
     }
 }
 

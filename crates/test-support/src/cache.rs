@@ -70,6 +70,20 @@ impl NaiveCache {
         self.similar(query, 1, -1.0, now).pop().map(|(nearest, _)| nearest)
     }
 
+    /// Returns the nearest of those that were added before the first one with this id, and whether there is one.
+    pub fn nearest_before(
+        &mut self,
+        id: &Id,
+        query: &[f32],
+        now: Duration,
+    ) -> (Option<Nearest>, bool) {
+        self.expire(now);
+        let first = self.known.iter().position(|known| known.id.as_ref() == Some(id));
+        let mut before = self.clone();
+        before.known.truncate(first.unwrap_or(usize::MAX));
+        (before.nearest(query, now), first.is_some())
+    }
+
     /// Drops the vectors with this id; returns their number.
     pub fn remove(&mut self, id: &str, now: Duration) -> usize {
         self.expire(now);

@@ -191,7 +191,7 @@ impl VectorCache {
         }
     }
 
-    /// As [`VectorCache::nearest`] before the first unexpired vector with this `id` was added.
+    /// As [`VectorCache::nearest`] before the first unexpired vector with this `id` was added, and whether there is one.
     ///
     /// # Errors
     ///
@@ -201,13 +201,13 @@ impl VectorCache {
         id: &str,
         query: &[f32],
         now: Duration,
-    ) -> Result<Option<Nearest>> {
+    ) -> Result<(Option<Nearest>, bool)> {
         let own = |(_, added): &(Duration, Option<Id>)| added.as_deref() == Some(id);
         let expired = self.expired(now);
         let count = self.added.iter().skip(expired).position(own);
         let end = count.map_or(self.added.len(), |count| expired + count);
         let mut found = self.search(query, (NonZeroUsize::MIN, -1.0), expired..end, now)?;
-        Ok(found.pop().map(|(nearest, _)| nearest))
+        Ok((found.pop().map(|(nearest, _)| nearest), count.is_some()))
     }
 
     /// Returns the most similar of some vectors, which are counted from the oldest, and their ages.

@@ -57,9 +57,9 @@ pub enum Work {
 
 impl Work {
     /// Returns the trace that is to be scored.
-    pub fn scored(&self) -> Option<&Trace> {
+    pub fn scored(&self) -> Option<&Input> {
         match self {
-            Self::Score(input) | Self::Peek(input) | Self::Decide(input, _) => Some(&input.trace),
+            Self::Score(input) | Self::Peek(input) | Self::Decide(input, _) => Some(input),
             _ => None,
         }
     }
@@ -79,9 +79,10 @@ impl Work {
         })
     }
 
-    /// Returns the change of the memory, without the vector that is added; for a decision, the one after this outcome.
+    /// Returns the change of the memory after this outcome, without the vector that is added.
     pub fn change(&self, outcome: Option<&Outcome>) -> Option<Change> {
         let input = match (self, outcome) {
+            (_, Some(Outcome::Scored(report))) if report.is_known => return None,
             (Self::Score(input) | Self::Remember(input), _) => input,
             (Self::Decide(input, least), Some(Outcome::Scored(report))) => {
                 Some(input).filter(|_| report.score.value >= *least)?
@@ -101,8 +102,8 @@ pub struct Input {
     pub trace: Trace,
     /// Its text; empty if nothing is embedded.
     pub text: Text,
-    /// Whether it is compared only with traces that were added before the first one with its id, so that a trace that
-    /// is scored again is not compared with itself.
+    /// Whether it is compared only with traces that were added before the first one with its id, and not added after
+    /// that, so that a trace that is scored again is not compared with itself.
     pub before_own: bool,
 }
 
@@ -171,16 +172,16 @@ impl Call {
         let View { cache, now, .. } = *memory;
         Ok(match &self.work {
             Work::Score(input) | Work::Peek(input) | Work::Decide(input, _) => {
-                let nearest = match input.trace.id().filter(|_| input.before_own) {
+                let (nearest, is_known) = match input.trace.id().filter(|_| input.before_own) {
                     Some(id) => cache.nearest_before(id, vector, now)?,
-                    None => cache.nearest(vector, now)?,
+                    None => (cache.nearest(vector, now)?, false),
                 };
                 let novelty = match memory.store {
                     None => nearest.map_or(Novelty::EmptyCache, Novelty::Cache),
                     Some(Ok(seq)) => Novelty::Store { seq, nearest },
                     Some(Err(reason)) => Novelty::NoStore(reason.into()),
                 };
-                self.score(&input.trace, novelty)
+                self.score(&input.trace, novelty, is_known)
             }
             Work::Similar(_) | Work::Candidate(_, true) => {
                 let (k, at_least) = match &self.work {
@@ -204,10 +205,10 @@ impl Call {
     }
 
     /// Scores the trace of the call.
-    pub fn score(&self, trace: &Trace, novelty: Novelty) -> Outcome {
+    pub fn score(&self, trace: &Trace, novelty: Novelty, is_known: bool) -> Outcome {
         fault::point("score");
         let score = Score::of(trace, novelty, &self.common.options.profiles);
-        Outcome::Scored(Box::new(Report { score, text: None, times: Times::default() }))
+        Outcome::Scored(Box::new(Report { score, text: None, times: Times::default(), is_known }))
     }
 
     fn candidate(
@@ -285,9 +286,9 @@ impl CallHandle {
     /// without effect, for other calls, and if the call has been answered or is being answered.
     pub fn end_budget(&self) -> bool {
         let Some(call) = self.0.upgrade() else { return false };
-        let Some(trace) = call.work.scored() else { return false };
+        let Some(Input { trace, .. }) = call.work.scored() else { return false };
         let Some(mut owed) = call.cancel() else { return false };
-        owed.settle(Ok(call.score(trace, Novelty::OverBudget)));
+        owed.settle(Ok(call.score(trace, Novelty::OverBudget, false)));
         true
     }
 }
@@ -329,8 +330,8 @@ impl EmbeddedCall {
             (Err(reason), Work::WarmUp, _) if !is_required => {
                 Err(Ok(Outcome::WarmedUp(Err(reason))))
             }
-            (Err(reason), _, Some(trace)) if !is_required => {
-                Err(Ok(call.score(trace, Novelty::NoEmbedder(reason))))
+            (Err(reason), _, Some(Input { trace, .. })) if !is_required => {
+                Err(Ok(call.score(trace, Novelty::NoEmbedder(reason), false)))
             }
             (Err(reason), ..) => Err(Err(Error::embedder_unavailable(reason))),
         };

@@ -17,6 +17,9 @@ pub struct Report {
     /// The time of each part.
     #[serde(rename = "timesMs")]
     pub times: Times,
+    /// Whether the memory has a trace with its id, after which it is not added.
+    #[serde(skip)]
+    pub is_known: bool,
 }
 
 /// The time of each part of a call. Serialised in milliseconds.

@@ -272,7 +272,7 @@ impl Selection {
             stands_for: 0,
             members: Vec::new(),
             measured_over: self.measured_over,
-            report: Report { score, text: text.clone(), times: *times },
+            report: Report { score, text: text.clone(), times: *times, is_known: false },
         });
         self.is_done =
             self.kept.len() == self.limits.count || self.coverage() >= self.limits.coverage;

@@ -9,7 +9,7 @@ use std::{
 use knowledgepulse_scoring::{
     Id, Profiles, Score, Scorer,
     cache::CacheOptions,
-    scorer::{CallHandle, Found, Outcome, Query, ScorerOptions, Work},
+    scorer::{CallHandle, Found, Input, Outcome, Query, ScorerOptions, Work},
     weights::Weights,
 };
 use knowledgepulse_test_support::{FakeEmbedder, input, repeats, trace};
@@ -61,8 +61,8 @@ fn any_trace() -> impl Strategy<Value = Value> {
 /// A call, and what it is about.
 #[derive(Debug, Clone)]
 enum Call {
-    Decide(Value),
-    Score(Value),
+    Decide(Value, bool),
+    Score(Value, bool),
     Peek(Value),
     Remember(Value),
     Forget(String),
@@ -73,8 +73,8 @@ enum Call {
 
 fn any_call() -> impl Strategy<Value = Call> {
     prop_oneof![
-        8 => any_trace().prop_map(Call::Decide),
-        4 => any_trace().prop_map(Call::Score),
+        8 => (any_trace(), any::<bool>()).prop_map(|(json, once)| Call::Decide(json, once)),
+        4 => (any_trace(), any::<bool>()).prop_map(|(json, once)| Call::Score(json, once)),
         2 => any_trace().prop_map(Call::Peek),
         2 => any_trace().prop_map(Call::Remember),
         2 => (0..40_usize).prop_map(|number| Call::Forget(number.to_string())),
@@ -103,8 +103,8 @@ fn answer((_, answer): (CallHandle, Receiver<Answer>)) -> Essence {
 /// What a call asks for, except for a decision.
 fn work(call: &Call) -> Work {
     match call {
-        Call::Decide(_) => panic!("{call:?} may need no work"),
-        Call::Score(json) => Work::Score(input(json)),
+        Call::Decide(..) => panic!("{call:?} may need no work"),
+        Call::Score(json, once) => Work::Score(Input { before_own: *once, ..input(json) }),
         Call::Peek(json) => Work::Peek(input(json)),
         Call::Remember(json) => Work::Remember(input(json)),
         Call::Forget(id) => Work::Forget(Id::new(id.as_str())),
@@ -121,16 +121,16 @@ struct Started {
 }
 
 fn start(scorer: &Arc<Scorer>, call: &Call, threshold: f64) -> Started {
-    let Call::Decide(json) = call else {
+    let Call::Decide(json, once) = call else {
         let call = Some(submit(scorer, work(call)));
         return Started { bounds: [0.0, 1.0], accepted: None, call };
     };
-    let input = input(json);
+    let input = Input { before_own: *once, ..input(json) };
     let (bounds, accepted) = scorer.judge(&input.trace, threshold, false).expect("an open scorer");
     let call = match accepted {
         None => Some(submit(scorer, Work::Decide(input, threshold))),
         Some(true) => {
-            submit(scorer, Work::Remember(input));
+            submit(scorer, Work::Score(input));
             None
         }
         Some(false) => None,
@@ -176,13 +176,14 @@ proptest! {
             {
                 let found = submitted.map(answer);
                 match call {
-                    Call::Decide(json) => {
-                        let peek = submit(&one_by_one, Work::Peek(input(json)));
+                    Call::Decide(json, once) => {
+                        let input = || Input { before_own: *once, ..input(json) };
+                        let peek = submit(&one_by_one, Work::Peek(input()));
                         let expected = answer(peek).expect("a score").0.expect("a score");
                         let is_accepted = expected.value >= threshold;
                         if is_accepted {
                             // Rejects where there is no embedding.
-                            let _ = answer(submit(&one_by_one, Work::Remember(input(json))));
+                            let _ = answer(submit(&one_by_one, Work::Score(input())));
                         }
                         prop_assert!((least..=greatest).contains(&expected.value), "{expected:?}");
                         prop_assert_eq!(accepted.unwrap_or(is_accepted), is_accepted);

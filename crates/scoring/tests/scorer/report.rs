@@ -26,7 +26,7 @@ fn report(novelty: Novelty, text: Option<TextFacts>) -> Value {
         turn: Duration::ZERO,
         cache: Duration::from_micros(125),
     };
-    serde_json::to_value(Report { score, text, times }).expect("JSON")
+    serde_json::to_value(Report { score, text, times, is_known: true }).expect("JSON")
 }
 
 #[test]

@@ -10,7 +10,8 @@ use knowledgepulse_scoring::{
     Error, Id, Novelty, Scorer, StoreFault,
     cache::CacheOptions,
     scorer::{
-        Change, Found, Outcome, Page, Query, Request, ScorerOptions, StoreMemory, StoredEntry, Work,
+        Change, Found, Input, Outcome, Page, Query, Request, ScorerOptions, StoreMemory,
+        StoredEntry, Work,
     },
     snapshot,
 };
@@ -34,6 +35,8 @@ const THRESHOLD: f64 = 0.3;
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Score(usize),
+    /// A score that adds each id once.
+    Again(usize),
     Peek(usize),
     /// With [`THRESHOLD`].
     Decide(usize),
@@ -50,6 +53,7 @@ fn work(act: Act) -> Work {
     let numbered = |number: usize| says(&number.to_string());
     match act {
         Act::Score(number) => Work::Score(numbered(number)),
+        Act::Again(number) => Work::Score(Input { before_own: true, ..numbered(number) }),
         Act::Peek(number) => Work::Peek(numbered(number)),
         Act::Decide(number) => Work::Decide(numbered(number), THRESHOLD),
         Act::Similar(number) => {
@@ -150,6 +154,7 @@ fn act() -> impl Strategy<Value = Act> {
     let number = || 0..6usize;
     prop_oneof![
         8 => number().prop_map(Act::Score),
+        8 => number().prop_map(Act::Again),
         3 => number().prop_map(Act::Peek),
         6 => number().prop_map(Act::Decide),
         2 => number().prop_map(Act::Similar),
@@ -253,14 +258,26 @@ fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Durati
     let vector = |number| FakeEmbedder::vector(number);
     let id = |number: usize| Id::new(number.to_string());
     match (act, answer.expect("an answer")) {
-        (Act::Score(number) | Act::Peek(number) | Act::Decide(number), Outcome::Scored(report)) => {
-            let nearest = naive.nearest(&vector(number), now);
+        (
+            Act::Score(number) | Act::Again(number) | Act::Peek(number) | Act::Decide(number),
+            Outcome::Scored(report),
+        ) => {
+            let (mut nearest, mut is_known) = (naive.nearest(&vector(number), now), false);
+            if let (Act::Again(_), Some(id)) = (act, id(number)) {
+                (nearest, is_known) = naive.nearest_before(&id, &vector(number), now);
+            }
+            assert_eq!(report.is_known, is_known);
             let is_added = match act {
                 Act::Decide(_) => report.score.value >= THRESHOLD,
+                Act::Again(_) => !is_known,
                 _ => matches!(act, Act::Score(_)),
             };
-            // A score is as of its own entry.
-            let seq = seq + u64::from(matches!(act, Act::Score(_)));
+            let Novelty::Store { seq: at, .. } = report.score.novelty else { panic!("{report:?}") };
+            // A score is as of its own entry, but that of the one before if it depends on that whether there is one.
+            let seq = match act {
+                Act::Again(_) if is_added && at == seq => at,
+                _ => seq + u64::from(matches!(act, Act::Score(_) | Act::Again(_)) && is_added),
+            };
             assert_eq!(report.score.novelty, Novelty::Store { seq, nearest }, "{act:?}");
             if is_added {
                 naive.add(&vector(number), id(number), now);

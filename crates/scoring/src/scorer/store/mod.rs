@@ -26,7 +26,7 @@ use crate::{
     error::{Error, Result, StoreFault},
     novelty::Novelty,
     scorer::{
-        call::{Call, EmbeddedCall, Work},
+        call::{Call, EmbeddedCall, Input, Work},
         common::Common,
         outcome::Outcome,
     },
@@ -101,7 +101,7 @@ impl StoreMemory {
         })
     }
 
-    /// Adds a call whose turn has come. An accepted one returns to the front.
+    /// Adds a call whose turn has come. An accepted one returns to the front, with those after it.
     pub(super) fn enqueue(&self, mut embedded: EmbeddedCall) {
         // Vectors in a store have length 1.
         if let Ok(Embedded { embedding, .. }) = &mut embedded.embedded
@@ -116,7 +116,12 @@ impl StoreMemory {
             return;
         }
         match embedded.accepted {
-            Some(_) => queue.waiting.push_front(embedded),
+            Some(_) => {
+                while let Some(later) = queue.sent.pop() {
+                    later.into_iter().for_each(|later| queue.waiting.push_front(later));
+                }
+                queue.waiting.push_front(embedded);
+            }
             None => queue.waiting.push_back(embedded),
         }
         let taker = queue.taker.take();
@@ -154,13 +159,18 @@ impl StoreMemory {
 
     fn hand_over(&self, limit: usize, taker: Taker) {
         let mut batch = Vec::new();
+        // Whether the whole store has just been read, and whether calls wait for that.
+        let (mut is_fresh, mut is_open) = (false, false);
         while batch.len() < limit {
+            let mirror = is_fresh.then(|| self.mirror());
             let mut queue = self.queue();
-            // A removal begins a batch: the calls before it must still be compared with what it removes.
-            let removes = |next: &EmbeddedCall| {
+            // The calls before a removal must still be compared with what it removes, and those after undecided ones
+            // with their traces.
+            let ends = |next: &EmbeddedCall| {
                 matches!(next.call.work.change(None), Some(Change::Forget(_) | Change::Clear))
+                    || is_open && !is_undecided(next)
             };
-            if !batch.is_empty() && queue.waiting.front().is_some_and(removes) {
+            if !batch.is_empty() && queue.waiting.front().is_some_and(ends) {
                 break;
             }
             let Some(mut next) = queue.waiting.pop_front() else { break };
@@ -174,17 +184,27 @@ impl StoreMemory {
                 self.answer_reader(next, Duration::ZERO);
                 continue;
             }
-            let (is_open, request) = (is_undecided(&next), request.unwrap_or(Request::Read));
+            let mut request = request.unwrap_or(Request::Read);
+            let is_new = |mirror: &Mirror| {
+                let added = batch.iter().filter_map(|request| match request {
+                    Request::Append(Change::Add { id, .. }) => id.as_ref(),
+                    _ => None,
+                });
+                let id = next.call.work.scored().and_then(|input| input.trace.id());
+                mirror.ids().chain(added).all(|known| Some(known) != id)
+            };
+            is_open |= is_undecided(&next)
+                && (request == Request::Read || !mirror.as_deref().is_some_and(is_new));
+            if is_open {
+                request = Request::Read;
+            }
+            is_fresh |= next.accepted.is_some();
             next.appends = match &request {
                 Request::Append(change) => Some(discriminant(change)),
                 Request::Read => None,
             };
             batch.push(request);
             queue.sent.push(Some(next));
-            // Later calls may have to be compared with its trace.
-            if is_open {
-                break;
-            }
         }
         taker(batch);
     }
@@ -281,8 +301,8 @@ impl StoreMemory {
         for embedded in sent.into_iter().flatten() {
             let call = &embedded.call;
             let recalled = match (&call.work, call.work.scored()) {
-                (_, Some(trace)) if is_unavailable => {
-                    Ok(call.score(trace, Novelty::NoStore(error.to_string().into())))
+                (_, Some(Input { trace, .. })) if is_unavailable => {
+                    Ok(call.score(trace, Novelty::NoStore(error.to_string().into()), false))
                 }
                 (Work::WarmUp, _) if is_unavailable && !self.is_required => {
                     Ok(Outcome::WarmedUp(Ok(())))
@@ -330,7 +350,8 @@ fn request(embedded: &EmbeddedCall) -> Option<Request> {
 
 /// Returns whether the memory decides if the call appends.
 fn is_undecided(embedded: &EmbeddedCall) -> bool {
-    matches!(embedded.call.work, Work::Decide(..))
+    let work = &embedded.call.work;
+    (matches!(work, Work::Decide(..)) || work.scored().is_some_and(|input| input.before_own))
         && embedded.accepted.is_none()
         && embedded.vector().is_some()
 }
