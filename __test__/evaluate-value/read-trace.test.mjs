@@ -58,12 +58,15 @@ async function assertReadAsJson(values) {
 	let line = 0;
 	let refused = 0;
 	for await (const item of scorer.evaluateLogs(source, options)) {
-		const value = values[line];
+		// A log has U+FFFD for lone surrogates, also in names.
+		const value = JSON.parse(JSON.stringify(values[line]), (_, part) =>
+			typeof part === "string" ? part.toWellFormed() : part,
+		);
 		line += 1;
 		const found = await scorer.explainValue(value).then(
 			({ score, dimensions }) => ({
-				id: typeof value.id === "string" ? value.id.toWellFormed() : null,
-				domain: value.metadata.task_domain.toWellFormed(),
+				id: typeof value.id === "string" ? value.id : null,
+				domain: value.metadata.task_domain,
 				score,
 				dimensions,
 			}),
@@ -118,6 +121,19 @@ test("evaluateValue reads names of any length", async () => {
 		trace({ domain: "\udc00".repeat(0xd800 - 5), steps: surrogates }),
 	);
 	assert.equal(dimensions.toolDiversity, 1);
+});
+
+test("evaluateValue tells lone surrogates in types and names of tools apart", async () => {
+	const lone = ["\ud800", "\ud801", "\ufffd", "\ud800a", "\ud800\udc00", "é"];
+	const distinct = ["a", "b", "c", "d", "e", "f"];
+	// Four of each, so that no dimension is at its limit.
+	const [found, expected] = await Promise.all(
+		[lone, distinct].map((names) => {
+			const steps = names.flatMap((name) => Array(4).fill({ type: name, tool: { name } }));
+			return off().explainValue(trace({ steps }));
+		}),
+	);
+	assert.deepEqual(found.dimensions, expected.dimensions);
 });
 
 test("evaluateValue rejects with what any read throws, and reads nothing after it", async () => {

@@ -33,13 +33,13 @@ export class Oracle {
 	}
 }
 
-/** Returns what a score depends on, with U+FFFD for each lone surrogate. */
+/** Returns what a score depends on, with U+FFFD for each lone surrogate where more than the equality of names counts. */
 function wellFormed(trace) {
 	const { metadata, task, outcome } = trace;
 	const steps = Array.from(trace.steps, ({ type, content, tool }) => ({
-		type: type.toWellFormed(),
+		type,
 		content: content?.toWellFormed(),
-		tool: tool && { name: tool.name?.toWellFormed() },
+		tool: tool && { name: tool.name },
 	}));
 	const task_domain = metadata.task_domain.toWellFormed();
 	return {

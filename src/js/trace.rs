@@ -24,15 +24,15 @@ pub fn trace(head: &[u16], confidence: f64) -> std::result::Result<Trace, Error>
     let parse = || {
         let (success, rest) = head.split_first()?;
         let mut head = Head(rest);
-        let domain = head.field()?.ok()?;
-        let id = head.field()?.ok();
+        let domain = head.field(String::from_utf16_lossy)?.ok()?;
+        let id = head.field(String::from_utf16_lossy)?.ok();
         let mut steps = Vec::new();
         while !head.0.is_empty() {
-            let kind = match head.field()? {
+            let kind = match head.field(compared)? {
                 Ok(kind) => kind.into(),
                 Err(known) => (*KINDS.get(known)?).into(),
             };
-            let tool = match head.field()? {
+            let tool = match head.field(compared)? {
                 Ok(name) => Some(Some(name.into_boxed_str())),
                 Err(Head::NONE) => None,
                 Err(_) => Some(None),
@@ -43,6 +43,12 @@ pub fn trace(head: &[u16], confidence: f64) -> std::result::Result<Trace, Error>
         Some(Trace::new(domain.into_boxed_str(), *success == 1, confidence, steps, id))
     };
     parse().ok_or_else(|| Error::internal("the fields of a trace could not be read"))
+}
+
+/// Converts a name that is only compared, and not ASCII: a character of another plane for each unit, so that names stay
+/// distinct if they have lone surrogates.
+fn compared(name: &[u16]) -> String {
+    name.iter().filter_map(|unit| char::from_u32(0x1_0000 | u32::from(*unit))).collect()
 }
 
 /// The rest of a head.
@@ -61,7 +67,10 @@ impl<'a> Head<'a> {
     }
 
     /// Takes a string, or the unit instead of one as an error. `None` if the head has ended.
-    fn field(&mut self) -> Option<std::result::Result<String, usize>> {
+    fn field(
+        &mut self,
+        convert: fn(&[u16]) -> String,
+    ) -> Option<std::result::Result<String, usize>> {
         let length = match self.unit()? {
             Self::LONG => (self.unit()? << 16) | self.unit()?,
             reserved @ ..Self::LONG => return Some(Err(reserved)),
@@ -73,7 +82,7 @@ impl<'a> Head<'a> {
         let ascii = || text.iter().map(|unit| *unit as u8).collect();
         Some(Ok(match text.iter().all(|unit| *unit < 0x80) {
             true => String::from_utf8(ascii()).unwrap_or_default(),
-            false => String::from_utf16_lossy(text),
+            false => convert(text),
         }))
     }
 }
