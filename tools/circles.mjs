@@ -38,21 +38,23 @@ function modulesOf(file, name = "crate", folder = dirname(file), all = new Map()
 	return all;
 }
 
-/** Returns the module that defines what a path from a module means. */
+/** Returns the modules that a path from a module leads through, and the one that defines what it means. */
 function resolve(modules, from, path, above = []) {
 	const [first, ...rest] = path.split("::");
-	if (![...modules.get(from).children, "crate", "self", "super"].includes(first)) return from;
+	if (![...modules.get(from).children, "crate", "self", "super"].includes(first)) return [from];
+	const through = [];
 	let at = first === "crate" ? "crate" : from;
 	const steps = ["crate", "self"].includes(first) ? rest : [first, ...rest];
 	for (const step of steps) {
 		const next = step === "super" ? at.replace(/::\w+$/, "") : `${at}::${step}`;
 		const exported = modules.get(at).used.find((use) => use.exports && use.name === step);
 		if (exported && at !== from && !above.includes(exported))
-			return resolve(modules, at, exported.path, [...above, exported]);
+			return [...through, ...resolve(modules, at, exported.path, [...above, exported])];
 		if (!modules.has(next)) break;
 		at = next;
+		through.push(at);
 	}
-	return at;
+	return [at, ...through];
 }
 
 /** Returns a circle of modules; undefined if there is none. */
@@ -71,7 +73,7 @@ for (const source of [root, ...crates].map((folder) => join(folder, "src/lib.rs"
 	const modules = modulesOf(source);
 	const graph = new Map();
 	for (const [name, { used }] of modules) {
-		const needed = used.map(({ path }) => resolve(modules, name, path));
+		const needed = used.flatMap(({ path }) => resolve(modules, name, path));
 		graph.set(name, new Set(needed.filter((other) => !`${name}::`.startsWith(`${other}::`))));
 	}
 	const found = [...graph.keys()].map((name) => circle(graph, name)).find(Boolean);

@@ -12,8 +12,8 @@ use crate::{
     call::Call,
     events::Event,
     json::{Members, Value},
-    messages::Seen,
     pattern::{Pattern, regex},
+    seen::Seen,
     skipped::Skipped,
     time,
 };

@@ -35,6 +35,7 @@ mod provenance;
 mod reader;
 mod report;
 mod run;
+mod seen;
 mod sessions;
 mod skipped;
 mod spans;

@@ -30,6 +30,7 @@ pub mod error;
 mod id;
 pub mod novelty;
 pub mod overrides;
+mod report;
 pub mod score;
 pub mod scorer;
 pub mod select;

@@ -6,9 +6,9 @@
 
 mod call;
 mod common;
+mod entry;
 mod memory;
 mod outcome;
-mod report;
 mod statistics;
 mod store;
 
@@ -24,18 +24,14 @@ use call::{Call, EmbeddedCall};
 pub use call::{CallHandle, Input, Query, Reply, Work};
 use common::Common;
 pub use common::ScorerOptions;
+pub use entry::{Change, Page, Request, StoredEntry};
 use knowledgepulse_workers::{Threads, WORKERS};
 use memory::Memory;
 pub use memory::OwnMemory;
 pub use outcome::{Found, Outcome};
-pub use report::{Report, Times};
 pub use statistics::Statistics;
-pub use store::{
-    StoreMemory, Taker,
-    entry::{Change, Page, Request, StoredEntry},
-};
+pub use store::{StoreMemory, Taker};
 
-pub use crate::clock::monotonic_clock;
 use crate::{
     cache::VectorCache,
     clock::since,
@@ -46,6 +42,10 @@ use crate::{
     snapshot::Snapshot,
     sync::{Condvar, Mutex, MutexGuard},
     trace::Trace,
+};
+pub use crate::{
+    clock::monotonic_clock,
+    report::{Report, Times},
 };
 
 /// Scores traces against those that it has scored before.

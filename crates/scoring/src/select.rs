@@ -25,8 +25,8 @@ use crate::{
     embed::{Embedded, TextFacts},
     error::Result,
     id::Id,
+    report::{Report, Times},
     score::Scored,
-    scorer::{Report, Times},
     trace::Trace,
     weights::Profiles,
 };

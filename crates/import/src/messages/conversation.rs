@@ -12,7 +12,6 @@ use super::{
         result_of_part,
     },
     possible_call::has_call_members,
-    seen::Seen,
     tool_part::ToolPart,
 };
 use crate::{
@@ -22,6 +21,7 @@ use crate::{
     facts::RunFacts,
     failure::{flag, is_denial},
     json::{self, Array, Members, Value},
+    seen::Seen,
     skipped::Skipped,
     text::{is_text_type, text_of, text_of_part},
 };

@@ -8,7 +8,6 @@ mod message;
 mod part_type;
 mod parts;
 mod possible_call;
-mod seen;
 mod tool_part;
 
 pub use self::{
@@ -20,5 +19,4 @@ pub use self::{
     part_type::{is_result_type, is_typed, parts},
     parts::{call_of_part, content, result_of_part},
     possible_call::has_call_type,
-    seen::Seen,
 };

@@ -4,8 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use serde::Serialize;
 
-use super::report::{Report, milliseconds};
-use crate::select::Candidate;
+use crate::{
+    report::{Report, milliseconds},
+    select::Candidate,
+};
 
 /// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,7 +14,7 @@ use super::{
     Candidate, Check, Limits, Member, Progress, Selected,
     sums::{Line, Sum, cube, sums},
 };
-use crate::{cache::Nearest, error::Result, novelty::Novelty, scorer::Report};
+use crate::{cache::Nearest, error::Result, novelty::Novelty, report::Report};
 
 /// How much a trace must add, and how much more than another to be kept before it: sums are rounded.
 const TIE: f64 = 1e-12;

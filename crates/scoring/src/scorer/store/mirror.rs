@@ -8,8 +8,8 @@ use crate::{
     id::Id,
     scorer::{
         call::{Call, EmbeddedCall, View},
+        entry::{Change, Page, StoredEntry},
         outcome::Outcome,
-        store::entry::{Change, Page, StoredEntry},
     },
     snapshot::{Contents, Position, Snapshot},
 };

@@ -4,7 +4,6 @@
 //! mirror in their order and by their times, and a call is answered when its entry is applied. So the scores are those
 //! of one scorer that made all changes in the order of the store, whichever process made them.
 
-pub mod entry;
 mod mirror;
 
 use std::{
@@ -17,7 +16,6 @@ use std::{
     time::Duration,
 };
 
-use entry::{Change, Page, Request, StoredEntry};
 use mirror::Mirror;
 
 use crate::{
@@ -28,6 +26,7 @@ use crate::{
     scorer::{
         call::{Call, EmbeddedCall, Input, Work},
         common::Common,
+        entry::{Change, Page, Request, StoredEntry},
         outcome::Outcome,
     },
     snapshot::{Position, Snapshot},

@@ -46,7 +46,7 @@ pub struct Times {
 }
 
 /// Serialises a time as a number of milliseconds.
-pub(super) fn milliseconds<S: Serializer>(
+pub(crate) fn milliseconds<S: Serializer>(
     time: &Duration,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

@@ -32,7 +32,7 @@ pub enum Change {
 impl Change {
     /// Makes the change in a cache; without a vector of its own, it adds this one. Returns how many vectors it removed,
     /// if it removes.
-    pub(in crate::scorer) fn apply(
+    pub(crate) fn apply(
         self,
         cache: &mut VectorCache,
         vector: &[f32],
