@@ -154,6 +154,31 @@ describe("a library of the user's own", { skip: process.platform === "win32" }, 
 	});
 });
 
+test("a library that cannot be loaded concerns only what needs it", async (t) => {
+	const body = async ({ scoring, input: { trace, installed, ...options } }) => {
+		const custom = new scoring.Scorer({ ...options, pooling: "mean", embedder: "required" });
+		const outcome = () => custom.embed("a b").then(Array.from, ({ code }) => code);
+		const found = [await scoring.evaluateValue(trace), await outcome()];
+		const { link } = await import("./support/model-folder.mjs");
+		link(installed, options.library);
+		await new Promise((resolve) => setTimeout(resolve, 1_100));
+		return [...found, await outcome(), await scoring.evaluateValue({ ...trace, id: "again" })];
+	};
+	const place = join(temporaryFolder(t), "library");
+	const input = {
+		model: "../tools/custom-model",
+		library: place,
+		installed: library,
+		trace: trace(),
+	};
+	const [first, refused, embedded, second] = await valueFrom(body, { input });
+	assert.deepEqual(
+		[typeof first, refused, typeof second],
+		["number", "EMBEDDER_UNAVAILABLE", "number"],
+	);
+	assert.deepEqual(embedded, [0.6, 0.8].map(Math.fround));
+});
+
 /** A command to run another one with, after mounting something for it alone. */
 const mounted = (mount) => ["unshare", "--mount", "sh", "-c", `${mount} && exec "$@"`, "sh"];
 
