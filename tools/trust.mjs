@@ -27,7 +27,7 @@ function node(args) {
 	if (code !== 0) throw new Error(`node ${args.join(" ")}: ended with ${code}`);
 }
 
-/** The tests that `npm test` leaves out because they take long. They measure time: one file at a time. */
+/** The tests that `npm test` leaves out because they take long. Each uses all cores: one file at a time. */
 function tests() {
 	const files = ["__test__", "packages"].flatMap((folder) => filesBelow(folder, ".trust.mjs"));
 	node(["--test", "--test-concurrency=1", "--test-reporter=spec", ...files]);
