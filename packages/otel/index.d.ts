@@ -48,7 +48,8 @@ export interface EventLoggerProvider {
 }
 
 /** Options of a {@link ScoringSpanProcessor}. Those of `importTraces` apply to all runs alike. */
-export interface ScoringSpanProcessorOptions extends Omit<FromMessagesOptions, "signal"> {
+export interface ScoringSpanProcessorOptions
+	extends Omit<FromMessagesOptions, "errors" | "signal"> {
 	/** The scorer of the traces. Default: the functions of `@knowledgepulse/scoring`, with their cache. */
 	scorer?: Pick<Scorer, "explainValue"> | undefined;
 	/** Called with each run when it is scored. `forceFlush` waits for a promise that it returns. */

@@ -8,6 +8,7 @@ for (const [path, options] of [
 	["onscore", { onscore() {} }],
 	["onscore", { onscore: undefined }],
 	["format", { format: "otel" }],
+	["errors", { errors: "collect" }],
 	["signal", { signal: AbortSignal.timeout(1) }],
 	["scorer", { scorer: {} }],
 	["scorer", { scorer: null }],

@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { ScoringSpanProcessor } from "@knowledgepulse/scoring-otel";
 import { compileModules, examplesIn } from "../../../__test__/support/typescript.mjs";
 
 const declarations = new URL("../index.d.ts", import.meta.url);
+
+/** All options. */
+const NAMES =
+	`scorer onScore onError label loggerProvider maxTraces maxSpans maxBytes waitMs success objective
+	assumeSuccess confidence domain createdAt visibility privacyLevel`.split(/\s+/);
 
 const USES = `
 import { Scorer } from "@knowledgepulse/scoring";
@@ -26,11 +32,9 @@ const processor: SpanProcessor = new ScoringSpanProcessor(options);
 new NodeTracerProvider({ spanProcessors: [processor] }).register();
 new ScoringSpanProcessor({ loggerProvider: logs.getLoggerProvider() });
 new ScoringSpanProcessor();
-const nothing: { [name in keyof Required<ScoringSpanProcessorOptions>]: undefined } = { scorer: undefined,
-	onScore: undefined, onError: undefined, label: undefined, loggerProvider: undefined, maxTraces: undefined,
-	maxSpans: undefined, maxBytes: undefined, waitMs: undefined, success: undefined, objective: undefined,
-	assumeSuccess: undefined, confidence: undefined, domain: undefined, createdAt: undefined,
-	visibility: undefined, privacyLevel: undefined, errors: undefined };
+const nothing: { [name in keyof Required<ScoringSpanProcessorOptions>]: undefined } = {
+	${NAMES.map((name) => `${name}: undefined`)}
+};
 new ScoringSpanProcessor(nothing);
 // @ts-expect-error: an unknown option
 new ScoringSpanProcessor({ onscore() {} });
@@ -43,4 +47,8 @@ test("index.d.ts fits the SDK, and its examples compile in strict mode", (t) => 
 	assert.ok(examples.length > 0);
 	const options = { exactOptionalPropertyTypes: true, types: ["node"], skipLibCheck: true };
 	assert.equal(compileModules(t, [USES, ...examples], options), "");
+});
+
+test("ScoringSpanProcessor takes the options that index.d.ts has", () => {
+	new ScoringSpanProcessor(Object.fromEntries(NAMES.map((name) => [name, undefined])));
 });
