@@ -83,8 +83,8 @@ export interface ScoringSpanProcessorOptions
 	 */
 	maxBytes?: number | undefined;
 	/**
-	 * How long to wait for spans that are open when their local root ends, in milliseconds, 0 or more.
-	 * Default: `10000`.
+	 * How long no span of a run may begin or end before it is scored, if it has outlived its local root, in
+	 * milliseconds, 0 or more. Spans of generative AI that end later are dropped. Default: `10000`.
 	 */
 	waitMs?: number | undefined;
 }
@@ -107,8 +107,9 @@ export interface EndedSpan {
 
 /**
  * A `SpanProcessor` that scores the runs of agents. It keeps the spans below each local root, a span without
- * a parent in this process, until the root has ended. Then it imports and scores their runs off the event
- * loop, and emits a `gen_ai.evaluation.result` event in the context of each evaluated span.
+ * a parent in this process, until the root and what outlives it have ended. Then it imports and scores their
+ * runs off the event loop, once, and emits a `gen_ai.evaluation.result` event in the context of each evaluated
+ * span.
  *
  * Errors go to `onError`. Dropped spans are counted, and reported through OpenTelemetry's `diag`.
  * @example
@@ -125,7 +126,7 @@ export class ScoringSpanProcessor {
 	constructor(options?: ScoringSpanProcessorOptions);
 	onStart(span: Span, parentContext: Context): void;
 	onEnd(span: EndedSpan): void;
-	/** Resolves when all runs whose local root has ended are scored. */
+	/** Resolves when all runs whose local root has ended are scored, without a wait for other spans. */
 	forceFlush(): Promise<void>;
 	/** Flushes for the last time, and drops runs that have not ended. May be called again. */
 	shutdown(): Promise<void>;

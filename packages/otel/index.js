@@ -81,7 +81,6 @@ exports.ScoringSpanProcessor = class ScoringSpanProcessor {
 
 	/** Takes the spans of a local trace that has ended. Returns a promise if they are being scored. */
 	#take(root, spans) {
-		if (!spans.some(({ isGenAi }) => isGenAi)) return;
 		if (this.#pending.size >= this.#maxTraces) {
 			const reason = `spans of traces, because ${this.#maxTraces} were being scored`;
 			return this.#drops.add(reason, spans.length);

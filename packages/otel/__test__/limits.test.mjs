@@ -2,20 +2,11 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { run } from "../../../__test__/support/child.mjs";
-import { answer, chat, diagnostics, objectives, start, tracing } from "./support.mjs";
+import { answer, chat, diagnostics, dropped, objectives, start, tracing } from "./support.mjs";
 
 beforeEach(() => {
 	diagnostics.warn.length = 0;
 });
-
-/** Returns the drops reported to `diag`. Fails for other messages. */
-function dropped() {
-	return diagnostics.warn.map((text) => {
-		const prefix = "@knowledgepulse/scoring-otel: dropped ";
-		assert.ok(text.startsWith(prefix), text);
-		return text.slice(prefix.length);
-	});
-}
 
 test("ScoringSpanProcessor drops a trace with more than maxSpans spans, later spans included", async () => {
 	const traced = tracing({ assumeSuccess: true, maxSpans: 3 });
@@ -30,7 +21,7 @@ test("ScoringSpanProcessor drops a trace with more than maxSpans spans, later sp
 	await traced.flush();
 	assert.deepEqual(objectives(traced), ["another"]);
 	assert.deepEqual(dropped(), [
-		"3 spans of traces with more than 3",
+		"4 spans of traces with more than 3",
 		"7 later spans of dropped traces",
 	]);
 });
@@ -124,9 +115,9 @@ test("ScoringSpanProcessor drops traces while maxTraces are being scored", async
 test("diag reports dropped spans at once, and then at most every ten seconds", async () => {
 	const traced = tracing({ maxSpans: 1 });
 	for (let count = 0; count < 100; count++) answer(traced.tracer, "one");
-	assert.deepEqual(dropped(), ["1 spans of traces with more than 1"]);
+	assert.deepEqual(dropped(), ["2 spans of traces with more than 1"]);
 	await traced.flush();
-	assert.deepEqual(dropped().slice(1), ["99 spans of traces with more than 1"]);
+	assert.deepEqual(dropped().slice(1), ["198 spans of traces with more than 1"]);
 	await traced.flush();
 	assert.equal(dropped().length, 2);
 });

@@ -1,4 +1,5 @@
 /** Tracers whose spans are scored, and the results. */
+import assert from "node:assert/strict";
 import { Scorer } from "@knowledgepulse/scoring";
 import { ScoringSpanProcessor } from "@knowledgepulse/scoring-otel";
 import { context, DiagLogLevel, diag, trace } from "@opentelemetry/api";
@@ -24,6 +25,15 @@ const logger = Object.entries(diagnostics).map(([level, messages]) => [
 	(...args) => messages.push(args.join(" ")),
 ]);
 diag.setLogger(Object.fromEntries(logger), DiagLogLevel.ALL);
+
+/** Returns the drops that `diag` has reported. Fails for other messages. */
+export function dropped() {
+	return diagnostics.warn.map((text) => {
+		const prefix = "@knowledgepulse/scoring-otel: dropped ";
+		assert.ok(text.startsWith(prefix), text);
+		return text.slice(prefix.length);
+	});
+}
 
 /**
  * A tracer with a processor with these options. `runs` and `errors` collect the arguments of its

@@ -1,14 +1,17 @@
-/** Collects spans until the local root above them has ended. */
+/** Collects spans until the local root above them, and what outlives it, has ended. */
 const { Buffer } = require("node:buffer");
 const { clearTimeout, setTimeout } = require("node:timers");
 
 /*
- * A trace here has a `root`, a span without a parent in this process; `spans`, that span and all below it by id, in
- * the order in which they began, `undefined` until they end; `open`, the number of those; `bytes`, the size of the
- * others; and `timer`, which ends the wait for spans that outlive the root.
+ * A trace here has a `root`, a span without a parent in this process, and `ids`, of that span and all below it;
+ * `spans`, those of them that are kept or open, by id in the order in which they began, `undefined` until they end;
+ * `open`, the number of the latter; `bytes`, the size of the others; `isGenAi`, whether one of them is of generative AI;
+ * `hasEnded`, whether the root has, and `timer`, which ends the wait for other spans then; and `closed`, which is
+ * "scored" or "dropped" in the end.
  */
 
-const hasRootEnded = ({ root, spans }) => spans.get(root.spanId) !== undefined;
+/** How many spans of finished traces are known, for each of `maxTraces`. */
+const KNOWN = 100;
 
 exports.Collector = class Collector {
 	#limits;
@@ -16,14 +19,21 @@ exports.Collector = class Collector {
 	#drops;
 	/** By trace id and span id: remote parents may give a trace several local roots. */
 	#bySpan = new Map();
-	/** All traces, the least recently active first. */
+	/** The traces that are collected, the least recently active first. */
 	#open = new Set();
-	/** Ids of traces with dropped spans, oldest first, at most `maxTraces`. */
-	#dropped = new Set();
+	/** Traces that have ended without generative AI, oldest first. A later span resumes them. */
+	#empty = new Set();
+	/** Traces that were scored or dropped, the least recently active first. Their later spans are dropped. */
+	#closed = new Set();
+	/** The number of ids of the traces in these two. */
+	#known = 0;
 	/** The size of the spans of open traces, and of complete ones that are not scored yet. */
 	#bytes = 0;
 
-	/** `onFinished` gets the root and the ended spans of a complete trace. They are held until its promise, if any, resolves. */
+	/**
+	 * `onFinished` gets the root and the ended spans of a finished trace with generative AI. They are held until
+	 * its promise, if any, resolves.
+	 */
 	constructor(limits, drops, onFinished) {
 		this.#limits = limits;
 		this.#drops = drops;
@@ -33,51 +43,52 @@ exports.Collector = class Collector {
 	start(spanContext, parent) {
 		const { traceId, spanId } = spanContext;
 		const isRoot = !parent || parent.isRemote === true;
-		let trace = isRoot ? undefined : this.#bySpan.get(traceId + parent.spanId);
-		// The parent was dropped. A trace that begins with its child would be incomplete.
-		if (!trace && !isRoot && this.#dropped.has(traceId))
-			return this.#drops.add("later spans of dropped traces", 1);
-		trace ??= this.#begin(spanContext);
-		const { maxSpans } = this.#limits;
-		if (trace.spans.size >= maxSpans)
-			return this.#drop(trace, `spans of traces with more than ${maxSpans}`);
+		const above = isRoot ? undefined : this.#bySpan.get(traceId + parent.spanId);
+		const trace = above ?? { root: spanContext, ids: [], spans: new Map(), open: 0, bytes: 0 };
+		if (!trace.closed) this.#touch(trace);
+		// Also in a closed trace, for the spans below it.
+		trace.ids.push(traceId + spanId);
+		this.#bySpan.set(traceId + spanId, trace);
+		if (trace.closed) {
+			if (trace.closed === "dropped") this.#drops.add("later spans of dropped traces", 1);
+			return this.#remember(trace, this.#closed);
+		}
 		trace.spans.set(spanId, undefined);
 		trace.open += 1;
-		this.#bySpan.set(traceId + spanId, trace);
-		this.#touch(trace);
+		const { maxSpans } = this.#limits;
+		if (trace.spans.size > maxSpans)
+			this.#drop(trace, `spans of traces with more than ${maxSpans}`);
 	}
 
 	end(span) {
 		const trace = this.#bySpan.get(span.traceId + span.spanId);
 		if (!trace) return;
+		if (trace.closed) {
+			if (trace.closed === "scored" && span.isGenAi)
+				this.#drops.add("late spans of finished traces", 1);
+			return;
+		}
 		trace.spans.set(span.spanId, span);
 		trace.open -= 1;
+		trace.isGenAi ||= span.isGenAi;
+		const isRoot = span.spanId === trace.root.spanId;
+		trace.hasEnded ||= isRoot;
 		this.#touch(trace);
 		this.#count(trace, Buffer.byteLength(span.line));
-		if (!this.#open.has(trace) || !hasRootEnded(trace)) return;
-		if (trace.open === 0) this.#finish(trace);
-		else trace.timer ??= setTimeout(() => this.#finish(trace), this.#limits.waitMs).unref();
+		if (!this.#open.has(trace) || !trace.hasEnded || trace.open > 0) return;
+		// After the root, another call of the same run may follow.
+		if (isRoot || !trace.isGenAi) this.#finish(trace);
 	}
 
 	/** Finishes the traces that only wait for spans after their root has ended. */
 	flush() {
-		for (const trace of [...this.#open]) if (hasRootEnded(trace)) this.#finish(trace);
+		for (const trace of [...this.#open]) if (trace.hasEnded) this.#finish(trace);
 	}
 
 	close() {
 		this.flush();
 		for (const trace of [...this.#open])
 			this.#drop(trace, "spans of traces that were open at shutdown");
-	}
-
-	#begin(root) {
-		const { maxTraces } = this.#limits;
-		if (this.#open.size >= maxTraces) {
-			const [idle] = this.#open;
-			if (hasRootEnded(idle)) this.#finish(idle);
-			else this.#drop(idle, `spans of idle traces, because ${maxTraces} were open`);
-		}
-		return { root, spans: new Map(), open: 0, bytes: 0 };
 	}
 
 	/** Adds to the size of a trace, and makes room by dropping traces; to finish one would free nothing yet. */
@@ -93,36 +104,63 @@ exports.Collector = class Collector {
 		}
 	}
 
+	/** Makes a trace the most recently active one. The wait after its root begins anew. */
 	#touch(trace) {
-		this.#open.delete(trace);
+		if (this.#empty.delete(trace)) this.#known -= trace.ids.length;
+		if (!this.#open.delete(trace)) this.#makeRoom();
 		this.#open.add(trace);
+		clearTimeout(trace.timer);
+		if (trace.hasEnded)
+			trace.timer = setTimeout(() => this.#finish(trace), this.#limits.waitMs).unref();
+	}
+
+	#makeRoom() {
+		const { maxTraces } = this.#limits;
+		if (this.#open.size < maxTraces) return;
+		const [idle] = this.#open;
+		if (idle.hasEnded) this.#finish(idle);
+		else this.#drop(idle, `spans of idle traces, because ${maxTraces} were open`);
 	}
 
 	#finish(trace) {
-		this.#remove(trace);
-		const scored = this.#onFinished(trace.root, [...trace.spans.values()].filter(Boolean));
+		const spans = [...trace.spans.values()].filter(Boolean);
+		if (trace.isGenAi) trace.closed = "scored";
+		this.#retire(trace, trace.isGenAi ? this.#closed : this.#empty);
+		const scored = trace.isGenAi && this.#onFinished(trace.root, spans);
 		if (scored) scored.then(() => this.#release(trace));
 		else this.#release(trace);
 	}
 
 	#drop(trace, reason) {
-		this.#remove(trace);
-		this.#release(trace);
+		trace.closed = "dropped";
 		this.#drops.add(reason, trace.spans.size);
-		const { traceId } = trace.root;
-		this.#dropped.delete(traceId);
-		this.#dropped.add(traceId);
-		const [oldest] = this.#dropped;
-		if (this.#dropped.size > this.#limits.maxTraces) this.#dropped.delete(oldest);
+		this.#retire(trace, this.#closed);
+		this.#release(trace);
 	}
 
-	#release({ bytes }) {
-		this.#bytes -= bytes;
+	#release(trace) {
+		this.#bytes -= trace.bytes;
+		trace.bytes = 0;
 	}
 
-	#remove(trace) {
+	/** Ends the collection of a trace, of which only the ids remain. */
+	#retire(trace, finished) {
 		clearTimeout(trace.timer);
 		this.#open.delete(trace);
-		for (const spanId of trace.spans.keys()) this.#bySpan.delete(trace.root.traceId + spanId);
+		for (const [spanId, span] of trace.spans) if (span) trace.spans.delete(spanId);
+		this.#remember(trace, finished);
+	}
+
+	/** Makes a trace the last one to be forgotten, and forgets others: first those without generative AI. */
+	#remember(trace, finished) {
+		this.#known += finished.delete(trace) ? 1 : trace.ids.length;
+		finished.add(trace);
+		while (this.#known > KNOWN * this.#limits.maxTraces) {
+			const traces = this.#empty.size > 0 ? this.#empty : this.#closed;
+			const [oldest] = traces;
+			traces.delete(oldest);
+			this.#known -= oldest.ids.length;
+			for (const id of oldest.ids) this.#bySpan.delete(id);
+		}
 	}
 };
