@@ -101,15 +101,17 @@ export interface EndedSpan {
 	readonly events: readonly {
 		readonly name: string;
 		readonly attributes?: Attributes;
+		readonly droppedAttributesCount?: number;
 	}[];
+	readonly droppedAttributesCount?: number;
+	readonly droppedEventsCount?: number;
 	readonly spanContext: () => SpanContext;
 }
 
 /**
  * A `SpanProcessor` that scores the runs of agents. It keeps the spans below each local root, a span without
- * a parent in this process, until the root and what outlives it have ended. Then it imports and scores their
- * runs off the event loop, once, and emits a `gen_ai.evaluation.result` event in the context of each evaluated
- * span.
+ * a parent in this process, until the root has ended (see `waitMs`). Then it imports and scores their runs off
+ * the event loop, and emits a `gen_ai.evaluation.result` event in the context of each evaluated span.
  *
  * Errors go to `onError`. Dropped spans are counted, and reported through OpenTelemetry's `diag`.
  * @example

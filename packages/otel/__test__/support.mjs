@@ -26,12 +26,13 @@ const logger = Object.entries(diagnostics).map(([level, messages]) => [
 ]);
 diag.setLogger(Object.fromEntries(logger), DiagLogLevel.ALL);
 
-/** Returns the drops that `diag` has reported. Fails for other messages. */
+/** Returns the drops that `diag` has reported. Fails for other warnings of the processor. */
 export function dropped() {
-	return diagnostics.warn.map((text) => {
-		const prefix = "@knowledgepulse/scoring-otel: dropped ";
-		assert.ok(text.startsWith(prefix), text);
-		return text.slice(prefix.length);
+	const prefix = "@knowledgepulse/scoring-otel: ";
+	const own = diagnostics.warn.filter((text) => text.startsWith(prefix));
+	return own.map((text) => {
+		assert.ok(text.startsWith(`${prefix}dropped `), text);
+		return text.slice(`${prefix}dropped `.length);
 	});
 }
 

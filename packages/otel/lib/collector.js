@@ -49,10 +49,8 @@ exports.Collector = class Collector {
 		// Also in a closed trace, for the spans below it.
 		trace.ids.push(traceId + spanId);
 		this.#bySpan.set(traceId + spanId, trace);
-		if (trace.closed) {
-			if (trace.closed === "dropped") this.#drops.add("later spans of dropped traces", 1);
-			return this.#remember(trace, this.#closed);
-		}
+		if (trace.closed === "dropped") this.#drops.add("later spans of dropped traces", 1);
+		if (trace.closed) return this.#remember(trace, this.#closed);
 		trace.spans.set(spanId, undefined);
 		trace.open += 1;
 		const { maxSpans } = this.#limits;
@@ -62,18 +60,16 @@ exports.Collector = class Collector {
 
 	end(span) {
 		const trace = this.#bySpan.get(span.traceId + span.spanId);
-		if (!trace) return;
-		if (trace.closed) {
-			if (trace.closed === "scored" && span.isGenAi)
-				this.#drops.add("late spans of finished traces", 1);
-			return;
-		}
+		const isLate = trace?.closed === "scored" && span.isGenAi;
+		if (isLate) this.#drops.add("late spans of finished traces", 1);
+		if (!trace || trace.closed) return;
 		trace.spans.set(span.spanId, span);
 		trace.open -= 1;
 		trace.isGenAi ||= span.isGenAi;
 		const isRoot = span.spanId === trace.root.spanId;
 		trace.hasEnded ||= isRoot;
 		this.#touch(trace);
+		if (span.isCut) return this.#drop(trace, "spans of traces that span limits have cut");
 		this.#count(trace, Buffer.byteLength(span.line));
 		if (!this.#open.has(trace) || !trace.hasEnded || trace.open > 0) return;
 		// After the root, another call of the same run may follow.
@@ -104,22 +100,18 @@ exports.Collector = class Collector {
 		}
 	}
 
-	/** Makes a trace the most recently active one. The wait after its root begins anew. */
+	/** Makes a trace the most recently active one, and makes room for it. The wait after its root begins anew. */
 	#touch(trace) {
+		const { maxTraces, waitMs } = this.#limits;
+		const [idle] = this.#open;
 		if (this.#empty.delete(trace)) this.#known -= trace.ids.length;
-		if (!this.#open.delete(trace)) this.#makeRoom();
+		if (!this.#open.delete(trace) && this.#open.size >= maxTraces) {
+			if (idle.hasEnded) this.#finish(idle);
+			else this.#drop(idle, `spans of idle traces, because ${maxTraces} were open`);
+		}
 		this.#open.add(trace);
 		clearTimeout(trace.timer);
-		if (trace.hasEnded)
-			trace.timer = setTimeout(() => this.#finish(trace), this.#limits.waitMs).unref();
-	}
-
-	#makeRoom() {
-		const { maxTraces } = this.#limits;
-		if (this.#open.size < maxTraces) return;
-		const [idle] = this.#open;
-		if (idle.hasEnded) this.#finish(idle);
-		else this.#drop(idle, `spans of idle traces, because ${maxTraces} were open`);
+		if (trace.hasEnded) trace.timer = setTimeout(() => this.#finish(trace), waitMs).unref();
 	}
 
 	#finish(trace) {

@@ -14,15 +14,38 @@ function readable(attributes) {
 	return kept;
 }
 
+/** Whether a text is JSON without its end: it has fewer closing than opening brackets, or half a string. */
+function isHalfJson(text) {
+	if (!/^\s*(?:\{\s*"|\[\s*[[{"])/.test(text)) return false;
+	const brackets = text.replace(/\\./gs, "").replace(/"[^"]*"/g, "");
+	return brackets.includes('"') || brackets.split(/[[{]/).length > brackets.split(/[\]}]/).length;
+}
+
+/** Whether span limits have dropped attributes, or may have cut one to `limit` characters, which may be unknown. */
+function isCut({ droppedAttributesCount, attributes = {} }, limit) {
+	const texts = Object.values(attributes).flat();
+	const isWhole = (text) =>
+		limit === undefined ? !isHalfJson(text) : text === "" || text.length !== limit;
+	return (
+		droppedAttributesCount > 0 || !texts.every((text) => typeof text !== "string" || isWhole(text))
+	);
+}
+
 /** Returns what is kept of an ended span: its place, and `line`, which the importer reads, as JSON. */
 function keptSpan(span) {
 	const { traceId, spanId } = span.spanContext();
 	// A string in version 1 of the SDK.
 	const parentSpanId = span.parentSpanContext?.spanId ?? span.parentSpanId;
 	const attributes = readable(span.attributes);
-	const events = span.events
-		.filter(({ name }) => name.startsWith("gen_ai."))
-		.map(({ name, attributes }) => ({ name, attributes }));
+	const recorded = span.events.filter(({ name }) => name.startsWith("gen_ai."));
+	const events = recorded.map(({ name, attributes }) => ({ name, attributes }));
+	// Whether it may belong to an agent. Any operation may have an `error.type`.
+	const isGenAi =
+		events.length > 0 || Object.keys(attributes).some((name) => name !== "error.type");
+	// All SDKs from 1.25 to 3.1 have this field; there is no public one.
+	const limit = span._spanLimits?.attributeValueLengthLimit;
+	const { droppedAttributesCount, droppedEventsCount } = span;
+	const places = [{ droppedAttributesCount, attributes }, ...recorded];
 	const { name, startTime, status } = span;
 	const flat = { name, traceId, spanId, parentSpanId, startTime, status, attributes, events };
 	return {
@@ -32,8 +55,8 @@ function keptSpan(span) {
 		isAgent:
 			attributes["gen_ai.operation.name"] === "invoke_agent" ||
 			attributes["openinference.span.kind"] === "AGENT",
-		// Whether it may belong to an agent. Any operation may have an `error.type`.
-		isGenAi: events.length > 0 || Object.keys(attributes).some((name) => name !== "error.type"),
+		isGenAi,
+		isCut: (isGenAi && droppedEventsCount > 0) || places.some((place) => isCut(place, limit)),
 		line: `${JSON.stringify(flat)}\n`,
 	};
 }
