@@ -113,7 +113,8 @@ export interface EndedSpan {
  * a parent in this process, until the root has ended (see `waitMs`). Then it imports and scores their runs off
  * the event loop, and emits a `gen_ai.evaluation.result` event in the context of each evaluated span.
  *
- * Errors go to `onError`. Dropped spans are counted, and reported through OpenTelemetry's `diag`.
+ * Errors go to `onError`. Dropped spans are counted, and reported through OpenTelemetry's `diag`. Of several
+ * processors with the same scorer, one scores a run, and the others drop it.
  * @example
  * ```ts
  * import { ScoringSpanProcessor } from "@knowledgepulse/scoring-otel";

@@ -16,6 +16,9 @@ async function* lines(spans) {
 	for (const { line } of spans) yield line;
 }
 
+/** The scorers of a trace, by the context of its root, which all processors of a tracer provider get. */
+const scorersOf = new WeakMap();
+
 exports.ScoringSpanProcessor = class ScoringSpanProcessor {
 	#scorer;
 	#onScore;
@@ -85,6 +88,10 @@ exports.ScoringSpanProcessor = class ScoringSpanProcessor {
 			const reason = `spans of traces, because ${this.#maxTraces} were being scored`;
 			return this.#drops.add(reason, spans.length);
 		}
+		const scorers = scorersOf.get(root) ?? new Set();
+		if (scorers.has(this.#scorer))
+			return this.#drops.add("spans of traces that another processor scores", spans.length);
+		scorersOf.set(root, scorers.add(this.#scorer));
 		// Spans of callbacks must not belong to traces of the application.
 		return context.with(ROOT_CONTEXT, () => {
 			this.#imports = this.#imports.then(() => this.#import(root, spans));

@@ -1,6 +1,9 @@
 /** Limits on spans kept in memory. */
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
+import { ScoringSpanProcessor } from "@knowledgepulse/scoring-otel";
+import { NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
 import { run } from "../../../__test__/support/child.mjs";
 import { answer, chat, diagnostics, dropped, objectives, start, tracing } from "./support.mjs";
 
@@ -161,4 +164,21 @@ test("ScoringSpanProcessor does not keep the process alive", async () => {
 	};
 	const { value, stderr } = await run(body, { preload: false });
 	assert.equal(value, "waiting", stderr);
+});
+
+test("ScoringSpanProcessor scores a run once in several processors with one scorer", async () => {
+	const scorer = new Scorer();
+	const runs = [];
+	const [first, second, other] = [scorer, scorer, new Scorer()].map(
+		(scorer, index) =>
+			new ScoringSpanProcessor({ scorer, assumeSuccess: true, onScore: () => runs.push(index) }),
+	);
+	const provider = new NodeTracerProvider({ spanProcessors: [first, second, other] });
+	for (const name of ["one", "two"]) answer(provider.getTracer("test"), name);
+	await provider.forceFlush();
+	assert.deepEqual(runs.sort(), [0, 0, 2, 2]);
+	assert.deepEqual(dropped(), [
+		"2 spans of traces that another processor scores",
+		"2 spans of traces that another processor scores",
+	]);
 });

@@ -3,11 +3,10 @@ const { Buffer } = require("node:buffer");
 const { clearTimeout, setTimeout } = require("node:timers");
 
 /*
- * A trace here has a `root`, a span without a parent in this process, and `ids`, of that span and all below it;
- * `spans`, those of them that are kept or open, by id in the order in which they began, `undefined` until they end;
- * `open`, the number of the latter; `bytes`, the size of the others; `isGenAi`, whether one of them is of generative AI;
- * `hasEnded`, whether the root has, and `timer`, which ends the wait for other spans then; and `closed`, which is
- * "scored" or "dropped" in the end.
+ * A trace here has a `root`, a span without a parent in this process; `ids`, of the root and all spans below it; `spans`,
+ * those of them that are kept or open, by id in the order in which they began, `undefined` until they end; `open`, the
+ * number of the latter; `bytes`, the size of the others; `isGenAi`, whether one is of generative AI; `hasEnded`, whether
+ * the root has; `timer`, which then ends the wait for others; and `closed`, in the end: "scored" or "dropped".
  */
 
 /** How many spans of finished traces are known, for each of `maxTraces`. */
