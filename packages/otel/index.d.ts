@@ -84,7 +84,7 @@ export interface ScoringSpanProcessorOptions
 	maxBytes?: number | undefined;
 	/**
 	 * How long no span of a run may begin or end before it is scored, if it has outlived its local root, in
-	 * milliseconds, 0 or more. Spans of generative AI that end later are dropped. Default: `10000`.
+	 * milliseconds, 0 or more. An open span whose children have ended is always waited for. Default: `10000`.
 	 */
 	waitMs?: number | undefined;
 }

@@ -4,7 +4,7 @@ import { beforeEach, mock, test } from "node:test";
 
 // Before the processor is loaded, which takes the timers of then.
 mock.timers.enable({ apis: ["setTimeout"] });
-const { agent, answer, chat, diagnostics, dropped, objectives, shortly, start, tracing } =
+const { agent, answer, answersOf, chat, diagnostics, dropped, objectives, start, tracing } =
 	await import("./support.mjs");
 
 const WAIT_MS = 10_000;
@@ -21,9 +21,6 @@ function call(tracer, above, questions, ms = WAIT_MS - 1) {
 		span.end();
 	}
 }
-
-const answersOf = ({ trace }) =>
-	shortly(trace).flatMap(([type, content]) => (type === "thought" ? [content] : []));
 
 const FOUR = ["one", "two", "three", "four"];
 
@@ -91,6 +88,46 @@ test("forceFlush scores a run once: what comes later is counted, and scored in n
 	assert.deepEqual(dropped(), [
 		"1 late spans of finished traces",
 		"5 late spans of finished traces",
+	]);
+});
+
+test("ScoringSpanProcessor waits for a span above others that have ended, also in forceFlush", async () => {
+	const traced = tracing({ assumeSuccess: true, waitMs: WAIT_MS });
+	const root = start(traced.tracer, "POST /jobs");
+	const outer = start(traced.tracer, "invoke_agent", agent("outer"), root);
+	root.end();
+	const step = start(traced.tracer, "step", {}, outer);
+	for (const question of FOUR) {
+		const inner = start(traced.tracer, "invoke_agent", agent("inner"), step);
+		call(traced.tracer, inner, [question], 600_000);
+		inner.end();
+		mock.timers.tick(600_000);
+		await traced.flush();
+	}
+	outer.end();
+	mock.timers.tick(600_000);
+	await traced.flush();
+	assert.deepEqual(objectives(traced), []);
+	step.end();
+	await traced.flush();
+	assert.deepEqual(traced.runs.map(answersOf), [["one!", "two!", "three!", "four!"]]);
+	assert.equal(traced.runs[0].spanContext.spanId, outer.spanContext().spanId);
+	assert.deepEqual(dropped(), []);
+});
+
+test("ScoringSpanProcessor drops a run below a span that does not end", async () => {
+	const traced = tracing({ assumeSuccess: true, maxTraces: 1 });
+	for (const name of ["one", "two"]) {
+		const root = start(traced.tracer, "POST /jobs");
+		const outer = start(traced.tracer, "invoke_agent", agent("outer"), root);
+		call(traced.tracer, outer, [name]);
+		root.end();
+	}
+	await traced.processor.shutdown();
+	assert.deepEqual(objectives(traced), []);
+	assert.deepEqual(dropped(), [
+		"3 spans of idle traces, because 1 were open",
+		"3 spans of traces that were open at shutdown",
 	]);
 });
 

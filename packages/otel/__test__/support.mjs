@@ -125,3 +125,7 @@ export const shortly = ({ steps }) =>
 	steps.map(({ type, tool, input, content }) =>
 		tool ? [type, tool.name, input] : [type, content],
 	);
+
+/** The answers of the model in a run, in order. */
+export const answersOf = ({ trace }) =>
+	trace.steps.filter(({ type }) => type === "thought").map(({ content }) => content);

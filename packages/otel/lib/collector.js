@@ -9,9 +9,6 @@ const { clearTimeout, setTimeout } = require("node:timers");
  * the root has; `timer`, which then ends the wait for others; and `closed`, in the end: "scored" or "dropped".
  */
 
-/** How many spans of finished traces are known, for each of `maxTraces`. */
-const KNOWN = 100;
-
 exports.Collector = class Collector {
 	#limits;
 	#onFinished;
@@ -106,18 +103,22 @@ exports.Collector = class Collector {
 		if (this.#empty.delete(trace)) this.#known -= trace.ids.length;
 		if (!this.#open.delete(trace) && this.#open.size >= maxTraces) {
 			if (idle.hasEnded) this.#finish(idle);
-			else this.#drop(idle, `spans of idle traces, because ${maxTraces} were open`);
+			if (this.#open.has(idle))
+				this.#drop(idle, `spans of idle traces, because ${maxTraces} were open`);
 		}
 		this.#open.add(trace);
 		clearTimeout(trace.timer);
 		if (trace.hasEnded) trace.timer = setTimeout(() => this.#finish(trace), waitMs).unref();
 	}
 
+	/** Finishes a trace, unless a span has ended whose parent is open: without that, it would be several runs. */
 	#finish(trace) {
-		const spans = [...trace.spans.values()].filter(Boolean);
+		const ended = [...trace.spans.values()].filter(Boolean);
+		const isOpen = (id) => trace.spans.has(id) && !trace.spans.get(id);
+		if (ended.some(({ parentSpanId }) => isOpen(parentSpanId))) return;
 		if (trace.isGenAi) trace.closed = "scored";
 		this.#retire(trace, trace.isGenAi ? this.#closed : this.#empty);
-		const scored = trace.isGenAi && this.#onFinished(trace.root, spans);
+		const scored = trace.isGenAi && this.#onFinished(trace.root, ended);
 		if (scored) scored.then(() => this.#release(trace));
 		else this.#release(trace);
 	}
@@ -142,11 +143,11 @@ exports.Collector = class Collector {
 		this.#remember(trace, finished);
 	}
 
-	/** Makes a trace the last one to be forgotten, and forgets others: first those without generative AI. */
+	/** Remembers a finished trace, and forgets others beyond 100 × `maxTraces` spans: first those without generative AI. */
 	#remember(trace, finished) {
 		this.#known += finished.delete(trace) ? 1 : trace.ids.length;
 		finished.add(trace);
-		while (this.#known > KNOWN * this.#limits.maxTraces) {
+		while (this.#known > 100 * this.#limits.maxTraces) {
 			const traces = this.#empty.size > 0 ? this.#empty : this.#closed;
 			const [oldest] = traces;
 			traces.delete(oldest);

@@ -44,8 +44,7 @@ function keptSpan(span) {
 		events.length > 0 || Object.keys(attributes).some((name) => name !== "error.type");
 	// All SDKs from 1.25 to 3.1 have this field; there is no public one.
 	const limit = span._spanLimits?.attributeValueLengthLimit;
-	const { droppedAttributesCount, droppedEventsCount } = span;
-	const places = [{ droppedAttributesCount, attributes }, ...recorded];
+	const places = [{ droppedAttributesCount: span.droppedAttributesCount, attributes }, ...recorded];
 	const { name, startTime, status } = span;
 	const flat = { name, traceId, spanId, parentSpanId, startTime, status, attributes, events };
 	return {
@@ -56,7 +55,7 @@ function keptSpan(span) {
 			attributes["gen_ai.operation.name"] === "invoke_agent" ||
 			attributes["openinference.span.kind"] === "AGENT",
 		isGenAi,
-		isCut: (isGenAi && droppedEventsCount > 0) || places.some((place) => isCut(place, limit)),
+		isCut: (isGenAi && span.droppedEventsCount > 0) || places.some((place) => isCut(place, limit)),
 		line: `${JSON.stringify(flat)}\n`,
 	};
 }
