@@ -1,6 +1,14 @@
 /** Opens the file: sets it up, and checks its application and schema. */
 const { accessSync, constants, existsSync, readdirSync } = require("node:fs");
+const { isBuiltin } = require("node:module");
 const { dirname, join } = require("node:path");
+
+/**
+ * Whether Node.js has an SQLite that suffices. The addon needs a process of its own: in it a C++ exception ends the process
+ * when its thread is terminated, as all threads are when the process exits, or the worker ends that started them.
+ */
+const [MAJOR, MINOR] = process.versions.node.split(".").map(Number);
+const HAS_SQLITE = isBuiltin("node:sqlite") && (MAJOR > 23 || (MAJOR === 22 && MINOR >= 16));
 
 /** `kpnl`, the application id in the header of the file. */
 const APPLICATION = 0x6b706e6c;
@@ -12,9 +20,6 @@ const CODES = { ERROR: 1, BUSY: 5, READONLY: 8, CORRUPT: 11, CANTOPEN: 14, AUTH:
 const CONSTRAINT_PRIMARYKEY = 1555;
 /** The binding's error for an integer that is not safe. */
 const OUT_OF_RANGE = "ERR_OUT_OF_RANGE";
-
-/** Answers of an authorizer. */
-const [OK, DENY] = [0, 1];
 
 const codeOf = (error) => (error?.errcode ?? 0) & 0xff;
 
@@ -76,9 +81,9 @@ const OBJECTS = `SELECT type, name, sql FROM sqlite_schema
 	WHERE sql IS NOT NULL AND tbl_name NOT LIKE 'sqlite!_stat_' ESCAPE '!'`;
 
 /** Throws unless the schema is that of the tables. Triggers or views could run anything, for ever. */
-function checkSchema(db, DatabaseSync) {
+function checkSchema(db) {
 	const objectsOf = (one) => Array.from(one.prepare(OBJECTS).all(), (row) => JSON.stringify(row));
-	const model = new DatabaseSync(":memory:");
+	const model = new (binding())(":memory:");
 	model.exec(TABLES);
 	const expected = objectsOf(model);
 	model.close();
@@ -116,15 +121,13 @@ function _addons() {
 	readdirSync(join(__dirname, "../../../@photostructure/sqlite/prebuilds"));
 }
 
+const binding = () => require(HAS_SQLITE ? "node:sqlite" : "@photostructure/sqlite").DatabaseSync;
+
 /** Returns the open file. Never waits: throws SQLite's error if the file is locked. */
 function openFile(path) {
-	const { DatabaseSync } = require("@photostructure/sqlite");
-	const db = new DatabaseSync(path, { timeout: 0 });
+	const db = new (binding())(path, { timeout: 0 });
 	try {
-		// Also those that others make later: the last parameter names the trigger or the view.
-		db.setAuthorizer((_action, ...[, , , source]) => (source === null ? OK : DENY));
 		setUp(db);
-		checkSchema(db, DatabaseSync);
 	} catch (error) {
 		db.close();
 		throw error;
@@ -147,7 +150,7 @@ function reasonOf(path) {
 
 /** Returns the code, message and cause of an error for the caller. */
 function describe(path, error) {
-	const { code, message, errcode, sqliteCodeName } = error;
+	const { code, message, errcode } = error;
 	if (error instanceof StoreError) return { code, message };
 	const isDamaged =
 		// A statement fails where the schema has been changed.
@@ -158,8 +161,8 @@ function describe(path, error) {
 	return {
 		code: isDamaged ? "INVALID_STORE" : "STORE_UNAVAILABLE",
 		message: message + (isClosed ? reasonOf(path) : ""),
-		cause: { message, errcode, code: sqliteCodeName ?? code },
+		cause: { message, errcode, code },
 	};
 }
 
-module.exports = { CODES, StoreError, codeOf, describe, openFile };
+module.exports = { CODES, HAS_SQLITE, StoreError, checkSchema, codeOf, describe, openFile };

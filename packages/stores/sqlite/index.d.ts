@@ -19,8 +19,8 @@ export interface SqliteStoreOptions {
 }
 
 /**
- * A store in an SQLite file, shared by the processes of one machine. SQLite runs in a thread of its
- * own, from the first call to `close()`; it does not keep the process alive.
+ * A store in an SQLite file, shared by the processes of one machine. From the first call to `close()`, SQLite
+ * runs in a thread of the store, or before Node.js 22.16 in a process; it does not keep this process alive.
  *
  * Calls wait for the file's lock until their signal is aborted. They reject with the signal's reason
  * or a `ScoringError`, whose `path` is the file and whose `cause` is SQLite's error, with `code`:
@@ -42,7 +42,7 @@ export interface SqliteStoreOptions {
 export class SqliteStore implements NoveltyStore {
 	/**
 	 * Does not open the file yet.
-	 * @throws `"INVALID_OPTION"`, or `"STORE_UNAVAILABLE"` if `@photostructure/sqlite` is not installed.
+	 * @throws `"INVALID_OPTION"`, or `"STORE_UNAVAILABLE"` if Node.js is older than 22.16 and `@photostructure/sqlite` is not installed.
 	 */
 	constructor(options: SqliteStoreOptions);
 	append(
@@ -50,6 +50,6 @@ export class SqliteStore implements NoveltyStore {
 		options: StoreOptions & { keepFrom: number | null },
 	): Promise<StorePage>;
 	read(options: StoreOptions): Promise<StorePage>;
-	/** Ends waiting calls, closes the file and ends the thread. May be called again. */
+	/** Ends waiting calls, closes the file and ends the thread or process. May be called again. */
 	close(): Promise<void>;
 }

@@ -1,11 +1,12 @@
 /** A store in an SQLite file. This thread only passes messages: SQLite runs in `worker.js`. */
-const { join, resolve } = require("node:path");
-const { Worker } = require("node:worker_threads");
+const { resolve } = require("node:path");
 const { ScoringError } = require("@knowledgepulse/scoring");
 const { kind, required } = require("@knowledgepulse/scoring/internal/options");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { pack, unpack } = require("../entries.js");
 const { SHARED, checkIds, readStoreOptions } = require("../options.js");
+const { HAS_SQLITE } = require("./file.js");
+const { start } = require("./thread.js");
 
 const SQLITE = "@photostructure/sqlite";
 
@@ -14,21 +15,20 @@ const isPath = (value) => typeof value === "string" && !/^(:memory:)?$|\0|\w\w:\
 
 const OPTIONS = { path: required(kind("the path of a file", isPath)), ...SHARED };
 
-/** Throws an error that says what to install. The thread loads the module. */
+/** Throws an error that says what to install. */
 function checkInstalled() {
 	try {
-		require.resolve(SQLITE);
+		if (!HAS_SQLITE) require.resolve(SQLITE);
 	} catch (cause) {
-		throw new ScoringError(`SqliteStore needs the package ${SQLITE}: npm install ${SQLITE}`, {
-			code: "STORE_UNAVAILABLE",
-			cause,
-		});
+		const message = `SqliteStore needs Node.js 22.16 or later, or the package ${SQLITE}: npm install ${SQLITE}`;
+		throw new ScoringError(message, { code: "STORE_UNAVAILABLE", cause });
 	}
 }
 
 class SqliteStore {
 	#options;
-	#worker = null;
+	/** The thread, from the first call. */
+	#thread = null;
 	/** Calls that wait for an answer of the thread, by number. */
 	#calls = new Map();
 	#made = 0;
@@ -38,18 +38,18 @@ class SqliteStore {
 		const given = readStoreOptions(options, OPTIONS);
 		this.#options = { ...given, path: resolve(given.path) };
 		checkInstalled();
-		// Now, so that it is ready for the first call.
-		this.#worker = this.#start();
 	}
 
 	async append(entries, { header, after, limit, signal, keepFrom }) {
 		checkIds(entries);
-		const request = { header, after, limit, keepFrom, ...pack(entries) };
-		return this.#call(request, signal);
+		return this.#page(
+			{ method: "append", header, after, limit, keepFrom, ...pack(entries) },
+			signal,
+		);
 	}
 
 	async read({ header, after, limit, signal }) {
-		return this.#call({ header, after, limit }, signal);
+		return this.#page({ method: "read", header, after, limit }, signal);
 	}
 
 	close() {
@@ -57,48 +57,50 @@ class SqliteStore {
 		return this.#closing;
 	}
 
+	async #page(request, signal) {
+		const { json, bytes, ...page } = await this.#call(request, signal);
+		return { ...page, entries: unpack(json, bytes) };
+	}
+
 	async #call(request, signal) {
-		signal.throwIfAborted();
+		signal?.throwIfAborted();
 		if (this.#closing) throw this.#closed();
-		this.#worker ??= this.#start();
-		const worker = this.#worker;
+		this.#thread ??= this.#start();
+		const { post, hold } = this.#thread;
 		const number = ++this.#made;
-		// Tells the thread to stop; it cannot read messages while it waits for the lock.
-		const stop = new Int32Array(new SharedArrayBuffer(4));
 		const answered = new Promise((resolve, reject) => {
-			this.#calls.set(number, { resolve, reject, stop });
+			this.#calls.set(number, { resolve, reject });
 		});
-		worker.ref();
+		hold(true);
 		try {
 			const transfer = request.bytes ? [request.bytes.buffer] : [];
-			worker.postMessage({ number, stop, ...request }, transfer);
-			const { page, error } = await until(signal, answered);
+			post({ number, ...this.#options, ...request }, transfer);
+			const { result, error } = await until(signal, answered);
 			if (error) throw this.#error(error.code, error.message, error.cause);
-			const { json, bytes, ...rest } = page;
-			return { ...rest, entries: unpack(json, bytes) };
+			return result;
 		} finally {
-			end(stop);
 			this.#calls.delete(number);
+			if (signal?.aborted) post({ number, method: "stop" });
 			// `close` waits for the thread.
-			if (this.#calls.size === 0 && !this.#closing) worker.unref();
+			if (this.#calls.size === 0 && !this.#closing) hold(false);
 		}
 	}
 
 	#start() {
-		const workerData = this.#options;
-		const worker = new Worker(join(__dirname, "worker.js"), { name: "novelty store", workerData });
-		worker.on("message", ({ number, ...answer }) => this.#calls.get(number)?.resolve(answer));
-		worker.on("error", (cause) => this.#lose(worker, cause));
-		worker.on("exit", () => this.#lose(worker));
+		const thread = start();
+		const { port, hold } = thread;
+		port.on("message", ({ number, ...answer }) => this.#calls.get(number)?.resolve(answer));
+		port.on("error", (cause) => this.#lose(thread, cause));
+		port.on("exit", () => this.#lose(thread));
 		// Last, because a listener of messages keeps the process alive again.
-		worker.unref();
-		return worker;
+		hold(false);
+		return thread;
 	}
 
 	/** The next call starts another thread. */
-	#lose(worker, cause) {
-		if (this.#worker !== worker) return;
-		this.#worker = null;
+	#lose(thread, cause) {
+		if (this.#thread !== thread) return;
+		this.#thread = null;
 		const error = this.#closing
 			? this.#closed(cause)
 			: this.#error("STORE_UNAVAILABLE", "its thread has ended", cause);
@@ -106,12 +108,11 @@ class SqliteStore {
 	}
 
 	async #close() {
-		const worker = this.#worker;
-		if (!worker) return;
-		for (const { stop } of this.#calls.values()) end(stop);
-		const ended = new Promise((resolve) => worker.once("exit", resolve));
-		worker.ref();
-		worker.postMessage(null);
+		if (!this.#thread) return;
+		const { port, post, hold } = this.#thread;
+		const ended = new Promise((resolve) => port.once("exit", resolve));
+		hold(true);
+		post({ method: "close" });
 		await ended;
 	}
 
@@ -123,11 +124,6 @@ class SqliteStore {
 		const { path } = this.#options;
 		return new ScoringError(`${path}: ${message}`, { code, path, ...(cause && { cause }) });
 	}
-}
-
-function end(stop) {
-	Atomics.store(stop, 0, 1);
-	Atomics.notify(stop, 0);
 }
 
 exports.SqliteStore = SqliteStore;

@@ -1,6 +1,6 @@
 /** The store of one namespace, in SQL. Every method is one transaction. */
 const { randomUUID } = require("node:crypto");
-const { StoreError } = require("./file.js");
+const { StoreError, checkSchema } = require("./file.js");
 
 /** How long a caller may retry a call. */
 const REPETITION_MS = 60_000;
@@ -49,6 +49,9 @@ const missing = (seq) => new StoreError("INVALID_STORE", `entry ${seq} is missin
 class Namespace {
 	#db;
 	#sql;
+	#schema;
+	/** The version of the schema that was checked. */
+	#checked;
 	#name;
 	#durable;
 	#synchronous;
@@ -57,11 +60,7 @@ class Namespace {
 		this.#db = db;
 		this.#name = namespace;
 		this.#durable = durable;
-		this.#sql = Object.fromEntries(
-			Object.entries(STATEMENTS).map(([name, sql]) => [name, db.prepare(sql)]),
-		);
-		// Objects would take 1.5 times as long.
-		this.#sql.page.setReturnArrays(true);
+		this.#schema = db.prepare("PRAGMA schema_version");
 	}
 
 	/** Returns a page whose `rows` are the entries after the position. */
@@ -109,6 +108,7 @@ class Namespace {
 	#transaction(begin, run) {
 		this.#db.exec(begin);
 		try {
+			this.#check();
 			const result = run();
 			this.#db.exec("COMMIT");
 			return result;
@@ -117,6 +117,19 @@ class Namespace {
 			if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
 			throw error;
 		}
+	}
+
+	/** Checks the schema, which others may have changed since, in the transaction that relies on it. */
+	#check() {
+		const { schema_version } = this.#schema.get();
+		if (schema_version === this.#checked) return;
+		checkSchema(this.#db);
+		this.#checked = schema_version;
+		this.#sql ??= Object.fromEntries(
+			Object.entries(STATEMENTS).map(([name, sql]) => [name, this.#db.prepare(sql)]),
+		);
+		// Objects would take 1.5 times as long.
+		this.#sql.page.setReturnArrays(true);
 	}
 
 	#head(header) {

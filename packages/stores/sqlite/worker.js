@@ -1,47 +1,77 @@
-/** The thread of a store, in which SQLite waits for the disk and the lock of the file. */
-const { parentPort, workerData } = require("node:worker_threads");
+/** The thread or the process of a store, in which SQLite waits for the disk and the lock of the file. */
+const { setTimeout: sleep } = require("node:timers/promises");
+const { parentPort } = require("node:worker_threads");
 const { CODES, codeOf, describe, openFile } = require("./file.js");
 const { Namespace } = require("./store.js");
 const { pack, unpack } = require("../entries.js");
-
-const { path } = workerData;
 
 /**
  * Pauses between attempts to get the lock, in milliseconds, randomised so that no process is always
  * late. Others hold the lock for a fraction of the first pause, except in a checkpoint.
  */
 const PAUSES = { first: 0.1, last: 5 };
+const CLOCK = new Int32Array(new SharedArrayBuffer(4));
 
+/** Requests that wait for an answer, by number, the oldest first. */
+const requests = new Map();
+let isBusy = false;
 let store = null;
 
-/** Calls `run` as soon as the file is unlocked. Returns undefined when told to stop. */
-function whenUnlocked(stop, run) {
-	for (let pause = PAUSES.first; ; pause = Math.min(2 * pause, PAUSES.last)) {
-		if (Atomics.load(stop, 0) !== 0) return undefined;
+const post = parentPort
+	? (answer, transfer) => parentPort.postMessage(answer, transfer)
+	: (answer) => process.send(answer, () => {});
+
+/** Timers are no shorter than a millisecond. */
+const pauseFor = (ms) => (ms < 1 ? Atomics.wait(CLOCK, 0, 0, ms) : sleep(ms));
+
+const methods = {
+	append: ({ json, bytes, ...options }) =>
+		pagePacked(store.append({ ...options, entries: unpack(json, bytes) })),
+	read: (options) => pagePacked(store.read(options)),
+};
+
+function pagePacked({ rows, ...page }) {
+	return { ...page, ...pack(rows) };
+}
+
+/** Returns the result of a request. Throws SQLite's error if the file is locked. */
+function resultOf({ method, header, ...options }) {
+	store ??= new Namespace(openFile(options.path), options);
+	const { model, maxElements, ttlMs } = header;
+	// Normalised, to compare it with that of the namespace.
+	return methods[method]({ ...options, header: JSON.stringify({ model, maxElements, ttlMs }) });
+}
+
+/** Answers a request as soon as the file is unlocked, unless nobody waits for it any more. */
+async function answer(number, request) {
+	for (let pause = PAUSES.first; requests.has(number); pause = Math.min(2 * pause, PAUSES.last)) {
 		try {
-			return run();
+			const result = resultOf(request);
+			return post({ number, result }, result.bytes ? [result.bytes.buffer] : []);
 		} catch (error) {
-			if (codeOf(error) !== CODES.BUSY) throw error;
+			if (codeOf(error) !== CODES.BUSY) return post({ number, error: failure(request, error) });
 		}
-		Atomics.wait(stop, 0, 0, pause * (0.5 + Math.random()));
+		await pauseFor(pause * (0.5 + Math.random()));
 	}
 }
 
-/** Returns the page for a request, packed; undefined if nobody waits for it. */
-function answer({ stop, json, bytes, header: { model, maxElements, ttlMs }, ...options }) {
-	const request = {
-		...options,
-		entries: json && unpack(json, bytes),
-		// Normalised, to compare it with that of the namespace.
-		header: JSON.stringify({ model, maxElements, ttlMs }),
-	};
-	const found = whenUnlocked(stop, () => {
-		store ??= new Namespace(openFile(path), workerData);
-		return json ? store.append(request) : store.read(request);
-	});
-	if (!found) return undefined;
-	const { rows, ...page } = found;
-	return { ...page, ...pack(rows) };
+function failure({ path }, error) {
+	try {
+		close();
+	} catch {
+		// The first error says why.
+	}
+	return describe(path, error);
+}
+
+async function answerAll() {
+	isBusy = true;
+	// Also those that come meanwhile.
+	for (const [number, request] of requests) {
+		await answer(number, request);
+		requests.delete(number);
+	}
+	isBusy = false;
 }
 
 /** Closes the file. The next call opens it again, for example after a repair. */
@@ -51,22 +81,23 @@ function close() {
 	open?.close();
 }
 
-parentPort.on("message", (request) => {
-	if (request === null) {
-		close();
-		parentPort.close();
-		return;
-	}
-	const { number } = request;
-	try {
-		const page = answer(request);
-		if (page) parentPort.postMessage({ number, page }, [page.bytes.buffer]);
-	} catch (thrown) {
-		try {
-			close();
-		} catch {
-			// The first error says why.
-		}
-		parentPort.postMessage({ number, error: describe(path, thrown) });
-	}
+/** Ends when the file is closed. A process must not exit before its end, in which the addon closes its connection. */
+function end() {
+	requests.clear();
+	close();
+	if (parentPort) process.exit();
+	else process.disconnect();
+}
+
+(parentPort ?? process).on("message", ({ number, ...request }) => {
+	if (request.method === "close") return end();
+	if (request.method === "stop") return requests.delete(number);
+	requests.set(number, request);
+	if (!isBusy) void answerAll();
 });
+
+if (!parentPort) {
+	// Those of a whole group of processes. This one ends with its parent.
+	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
+	process.on("disconnect", () => requests.clear());
+}

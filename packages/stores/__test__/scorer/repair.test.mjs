@@ -5,8 +5,7 @@ import { after, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import { DatabaseSync } from "@photostructure/sqlite";
-import { temporaryFile } from "../sqlite/files.mjs";
+import { DatabaseSync, temporaryFile } from "../sqlite/files.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
 import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
 

@@ -1,7 +1,13 @@
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after } from "node:test";
-import { DatabaseSync } from "@photostructure/sqlite";
 import { temporaryFolder } from "../../../../__test__/support/model-folder.mjs";
+import file from "../../sqlite/file.js";
+
+const require = createRequire(import.meta.url);
+
+/** That of the store: in one process, two libraries would undo each other's locks. */
+export const { DatabaseSync } = require(file.HAS_SQLITE ? "node:sqlite" : "@photostructure/sqlite");
 
 /** Returns a path in a folder that is removed after the tests. */
 export const temporaryFile = () => join(temporaryFolder({ after }), "novelty.db");

@@ -19,7 +19,7 @@ async function assertRejects(path, code, message, cause) {
 		assert.deepEqual([error.code, error.path], [code, path]);
 		assert.ok(error.message.startsWith(`${path}: `), error.message);
 		assert.match(error.message, message);
-		assert.equal(error.cause?.code, cause);
+		assert.equal(error.cause?.errcode ?? error.cause?.code, cause);
 		return true;
 	};
 	await Promise.all(calls.map((call) => assert.rejects(call, isExpected)));
@@ -38,15 +38,15 @@ async function fileWith(count) {
 test("SqliteStore names the file that cannot be opened", async () => {
 	const path = temporaryFile();
 	const missing = join(path, "folder", "novelty.db");
-	await assertRejects(missing, "STORE_UNAVAILABLE", /there is no folder/, "SQLITE_CANTOPEN");
+	await assertRejects(missing, "STORE_UNAVAILABLE", /there is no folder/, 14);
 	mkdirSync(path);
-	await assertRejects(path, "STORE_UNAVAILABLE", /unable to open/, "SQLITE_CANTOPEN");
+	await assertRejects(path, "STORE_UNAVAILABLE", /unable to open/, 14);
 });
 
 test("SqliteStore refuses files that are not stores", async () => {
 	const text = temporaryFile();
 	writeFileSync(text, "To be, or not to be. ".repeat(100));
-	await assertRejects(text, "INVALID_STORE", /not a database/, "SQLITE_NOTADB");
+	await assertRejects(text, "INVALID_STORE", /not a database/, 26);
 
 	for (const sql of [
 		"CREATE TABLE users (name TEXT)",
@@ -92,7 +92,7 @@ test("SqliteStore reports damage", async () => {
 	// All except the pages of the schema.
 	bytes.fill(0xff, 8192 * 6);
 	writeFileSync(path, bytes);
-	await assertRejects(path, "INVALID_STORE", /malformed/, "SQLITE_CORRUPT");
+	await assertRejects(path, "INVALID_STORE", /malformed/, 11);
 });
 
 test("SqliteStore works again after a damaged file was replaced", async () => {
@@ -151,7 +151,7 @@ test("SqliteStore takes a file that was analysed and vacuumed", async () => {
 test("SqliteStore rejects numbers that are not safe, and entries beyond the head, with INVALID_STORE", async () => {
 	for (const [sql, message, cause] of [
 		["UPDATE novelty_head SET seq = 9007199254740993", /too large/, "ERR_OUT_OF_RANGE"],
-		["UPDATE novelty_head SET first = -9223372036854775808", /too large/, "ERR_OUT_OF_RANGE"],
+		["UPDATE novelty_head SET first = -9007199254740993", /too large/, "ERR_OUT_OF_RANGE"],
 		["UPDATE novelty_entries SET seq = 9007199254740993 WHERE seq = 3", /entry 3 is missing/],
 	]) {
 		const path = await fileWith(3);
@@ -200,6 +200,7 @@ test("SqliteStore names a file or a folder that is not writable", async (t) => {
 		}).then(() => store.close());`;
 	// Not as root, which may write anything.
 	const user = process.getuid() === 0 ? { uid: 65534, gid: 65534 } : {};
+	if (spawnSync(process.execPath, ["-v"], user).error) return t.skip("no Node.js for this user");
 	const read = (path) =>
 		spawnSync(process.execPath, ["-e", source, JSON.stringify({ path, call })], {
 			cwd: import.meta.dirname,

@@ -1,0 +1,31 @@
+/** What SQLite runs in beside the caller's thread, so that nothing blocks the event loop. */
+const { fork } = require("node:child_process");
+const { join } = require("node:path");
+const { Worker } = require("node:worker_threads");
+const { HAS_SQLITE } = require("./file.js");
+
+const FILE = join(__dirname, "worker.js");
+
+/** Nothing that the application preloads, except for Yarn's way to find files. */
+function inherited() {
+	const { NODE_OPTIONS, ...env } = process.env;
+	const execArgv = process.versions.pnp ? ["--require", require.resolve("pnpapi")] : [];
+	// `node:sqlite` says that it is experimental.
+	return { execArgv, env: { ...env, NODE_NO_WARNINGS: "1" } };
+}
+
+/** Starts a thread, or a process if there is no such SQLite. `hold(true)` lets it keep this process alive. */
+exports.start = function start() {
+	if (HAS_SQLITE) {
+		const worker = new Worker(FILE, { name: "novelty store", ...inherited() });
+		const hold = (isBusy) => (isBusy ? worker.ref() : worker.unref());
+		return { port: worker, post: (...message) => worker.postMessage(...message), hold };
+	}
+	const stdio = ["ignore", "ignore", "inherit", "ipc"];
+	const child = fork(FILE, { ...inherited(), serialization: "advanced", stdio, windowsHide: true });
+	const hold = (isBusy) => {
+		for (const handle of [child, child.channel]) isBusy ? handle?.ref() : handle?.unref();
+	};
+	// A lost connection is reported as its end.
+	return { port: child, post: (message) => child.send(message, () => {}), hold };
+};
