@@ -22,7 +22,14 @@ exports.start = function start() {
 		return { port: worker, post: (...message) => worker.postMessage(...message), hold };
 	}
 	const stdio = ["ignore", "ignore", "inherit", "ipc"];
-	const child = fork(FILE, { ...inherited(), serialization: "advanced", stdio, windowsHide: true });
+	const { execArgv, env } = inherited();
+	const child = fork(FILE, {
+		execArgv: [...execArgv, "--expose-gc"],
+		env,
+		serialization: "advanced",
+		stdio,
+		windowsHide: true,
+	});
 	const hold = (isBusy) => {
 		for (const handle of [child, child.channel]) isBusy ? handle?.ref() : handle?.unref();
 	};

@@ -1,4 +1,6 @@
 /** The thread or the process of a store, in which SQLite waits for the disk and the lock of the file. */
+const { statSync } = require("node:fs");
+const { setInterval } = require("node:timers");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { parentPort } = require("node:worker_threads");
 const { CODES, codeOf, describe, openFile } = require("./file.js");
@@ -10,12 +12,17 @@ const { pack, unpack } = require("../entries.js");
  * late. Others hold the lock for a fraction of the first pause, except in a checkpoint.
  */
 const PAUSES = { first: 0.1, last: 5 };
+/** How often an idle store looks for its file: nobody can open another one in the place of a deleted file that is open. */
+const LOOK_MS = 1000;
 const CLOCK = new Int32Array(new SharedArrayBuffer(4));
 
 /** Requests that wait for an answer, by number, the oldest first. */
 const requests = new Map();
 let isBusy = false;
 let store = null;
+/** What {@link open} has opened. */
+let path;
+let identity;
 
 const post = parentPort
 	? (answer, transfer) => parentPort.postMessage(answer, transfer)
@@ -34,9 +41,24 @@ function pagePacked({ rows, ...page }) {
 	return { ...page, ...pack(rows) };
 }
 
+/** Identifies the file at the path; undefined without one. */
+function identityOf() {
+	const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+	return found && `${found.dev} ${found.ino}`;
+}
+
+/** Opens the file, anew if it was deleted or replaced. */
+function open(options) {
+	({ path } = options);
+	const found = identityOf();
+	if (store && found !== identity) close();
+	store ??= new Namespace(openFile(path), options);
+	identity = found ?? identityOf();
+}
+
 /** Returns the result of a request. Throws SQLite's error if the file is locked. */
 function resultOf({ method, header, ...options }) {
-	store ??= new Namespace(openFile(options.path), options);
+	open(options);
 	const { model, maxElements, ttlMs } = header;
 	// Normalised, to compare it with that of the namespace.
 	return methods[method]({ ...options, header: JSON.stringify({ model, maxElements, ttlMs }) });
@@ -49,13 +71,13 @@ async function answer(number, request) {
 			const result = resultOf(request);
 			return post({ number, result }, result.bytes ? [result.bytes.buffer] : []);
 		} catch (error) {
-			if (codeOf(error) !== CODES.BUSY) return post({ number, error: failure(request, error) });
+			if (codeOf(error) !== CODES.BUSY) return post({ number, error: failure(error) });
 		}
 		await pauseFor(pause * (0.5 + Math.random()));
 	}
 }
 
-function failure({ path }, error) {
+function failure(error) {
 	try {
 		close();
 	} catch {
@@ -76,9 +98,11 @@ async function answerAll() {
 
 /** Closes the file. The next call opens it again, for example after a repair. */
 function close() {
-	const open = store;
+	const closing = store;
 	store = null;
-	open?.close();
+	closing?.close();
+	// The addon's statements keep the file open until they are collected.
+	globalThis.gc?.();
 }
 
 /** Ends when the file is closed. A process must not exit before its end, in which the addon closes its connection. */
@@ -95,6 +119,10 @@ function end() {
 	requests.set(number, request);
 	if (!isBusy) void answerAll();
 });
+
+setInterval(() => {
+	if (store && !isBusy && identityOf() !== identity) close();
+}, LOOK_MS).unref();
 
 if (!parentPort) {
 	// Those of a whole group of processes. This one ends with its parent.

@@ -1,8 +1,17 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ScoringError } from "@knowledgepulse/scoring";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { options, Reader } from "../../conformance/fixture.js";
@@ -218,4 +227,52 @@ test("SqliteStore names a file or a folder that is not writable", async (t) => {
 	chmodSync(path, 0o444);
 	const third = read(path);
 	assert.ok(third.endsWith(`: the file ${path} is not writable (EACCES)\n`), third);
+});
+
+/** Tries until the store is available, as a scorer does. */
+async function tried(call) {
+	for (let attempt = 0; ; attempt++)
+		try {
+			return await call();
+		} catch (error) {
+			if (error.code !== "STORE_UNAVAILABLE" || attempt === 50) throw error;
+			await sleep(100);
+		}
+}
+
+test("SqliteStore begins anew in the place of a file that was deleted or replaced while it was open", async () => {
+	const aside = await fileWith(5);
+	const removeAll = (path) => {
+		for (const end of ["", "-wal", "-shm"]) rmSync(path + end);
+	};
+	for (const remove of [
+		(path) => rmSync(path),
+		removeAll,
+		(path) => {
+			removeAll(path);
+			renameSync(aside, path);
+		},
+		(path) => rmSync(dirname(path), { recursive: true }),
+	]) {
+		const path = await fileWith(3);
+		const [one, other] = [new SqliteStore({ path }), new SqliteStore({ path })];
+		const { epoch } = await one.append(adds(1), options({ keepFrom: null }));
+		remove(path);
+		mkdirSync(dirname(path), { recursive: true });
+		// Of the first process that opens it anew, and of one that has it open.
+		const head = existsSync(path) ? 6 : 1;
+		const page = await tried(() => other.append(adds(1), options({ keepFrom: null })));
+		assert.equal(page.head, head);
+		assert.notEqual(page.epoch, epoch);
+		const next = await one.append(adds(1), options({ keepFrom: null }));
+		assert.deepEqual(
+			[next.epoch, next.head, next.entries.length],
+			[page.epoch, head + 1, head + 1],
+		);
+		await Promise.all([one.close(), other.close()]);
+		assert.equal(change(path, "PRAGMA integrity_check")[0].integrity_check, "ok");
+		const again = new SqliteStore({ path });
+		assert.equal((await again.read(options())).head, head + 1);
+		await again.close();
+	}
 });
