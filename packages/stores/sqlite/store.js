@@ -4,8 +4,6 @@ const { StoreError, checkSchema } = require("./file.js");
 
 /** How long a caller may retry a call. */
 const REPETITION_MS = 60_000;
-/** Times further ahead of the clock were written when the clock was wrong. */
-const AHEAD_MS = 86_400_000;
 
 // Times are read as REAL, because the binding refuses integers that are not safe.
 const STATEMENTS = {
@@ -16,12 +14,7 @@ const STATEMENTS = {
 	update: "UPDATE novelty_head SET epoch = ?, seq = ?, first = ?, at = ? WHERE namespace = ?",
 	insert: `INSERT INTO novelty_entries (namespace, seq, call, kind, id, embedding, at)
 		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (namespace, call) DO NOTHING`,
-	entry: "SELECT call, CAST(at AS REAL) AS at FROM novelty_entries WHERE namespace = ? AND seq = ?",
-	// Times must not decrease, nor be far ahead of the clock.
-	mend: `UPDATE novelty_entries SET at = mended.at FROM (
-			SELECT seq, max(CASE WHEN at > ?2 + ${AHEAD_MS} THEN ?2 ELSE max(at, 0) END) OVER (ORDER BY seq) AS at
-			FROM novelty_entries WHERE namespace = ?1
-		) AS mended WHERE namespace = ?1 AND novelty_entries.seq = mended.seq AND novelty_entries.at <> mended.at`,
+	entry: "SELECT call FROM novelty_entries WHERE namespace = ? AND seq = ?",
 	// The caller has the embeddings of its own entries, from the last parameter on.
 	// No trace has an id that is too long, which others have written.
 	page: `SELECT seq, CAST(at AS REAL), kind, call,
@@ -41,8 +34,6 @@ const toBlob = (id) => (id === null ? null : Buffer.from(id));
 function readRow([seq, at, kind, call, id, embedding]) {
 	return { seq, at, kind, call, id: id === null ? null : Buffer.from(id).toString(), embedding };
 }
-
-const isAhead = ({ at }) => at > Date.now() + AHEAD_MS;
 
 const missing = (seq) => new StoreError("INVALID_STORE", `entry ${seq} is missing`);
 
@@ -80,7 +71,6 @@ class Namespace {
 		return this.#transaction("BEGIN IMMEDIATE", () => {
 			const head = this.#head(options.header);
 			if (head.header !== options.header) return this.#answer(head, options);
-			if (isAhead(head)) this.#mend(head);
 			const own = head.seq + 1;
 			const added = this.#add(head, entries);
 			let page = this.#answer(head, options, own);
@@ -139,12 +129,6 @@ class Namespace {
 		return this.#sql.head.get(this.#name);
 	}
 
-	#mend(head) {
-		this.#sql.mend.run(head.namespace, Date.now());
-		head.at = this.#sql.entry.get(head.namespace, head.seq)?.at ?? 0;
-		head.epoch = randomUUID();
-	}
-
 	#add(head, entries) {
 		head.at = Math.max(head.at, Date.now());
 		return entries.filter((entry) => {
@@ -159,14 +143,13 @@ class Namespace {
 
 	/**
 	 * Returns the page after a position; the first page without one, or if the store does not continue from it.
-	 * Returns undefined if the namespace needs a new epoch, because an entry is missing or times are wrong.
+	 * Returns undefined if the namespace needs a new epoch, because an entry is missing.
 	 */
 	#answer(head, { header, after, limit }, own = head.seq + 1) {
 		const { epoch, seq: newest, first } = head;
 		const found = JSON.parse(head.header);
 		const page = { header: found, epoch, head: newest, first };
 		if (head.header !== header) return { ...page, reset: true, rows: [] };
-		if (isAhead(head)) return undefined;
 		// The newest entry is never deleted.
 		if (own > 1 && !this.#sql.entry.get(head.namespace, own - 1)) throw missing(own - 1);
 

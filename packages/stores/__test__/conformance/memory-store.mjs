@@ -13,11 +13,6 @@ export class MemoryStore {
 	async append(entries, { keepFrom, ...options }) {
 		const found = this.find(options);
 		if (!isSame(found.header, options.header)) return refusal(found);
-		// Written when the clock was wrong.
-		if (found.entries.at(-1)?.at > Date.now() + 86_400_000) {
-			for (const entry of found.entries) entry.at = Math.min(entry.at, Date.now());
-			found.epoch = randomUUID();
-		}
 		const calls = new Set(found.entries.map(({ call }) => call));
 		const added = entries.filter(({ call }) => !calls.has(call));
 		for (const { kind, call, id = null, embedding = null } of added) {

@@ -68,24 +68,33 @@ CREATE FUNCTION kp_novelty.now_v1() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 	SELECT pg_catalog.floor(EXTRACT(epoch FROM pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000::numeric)::bigint
 $$;
 
--- Starts a new epoch in a namespace whose history has changed, and sets its head from the entries. Corrects times
--- that decrease or are more than a day ahead of the clock.
+-- Starts a new epoch in a namespace whose history has changed, and sets its head from the entries.
 CREATE FUNCTION kp_novelty.renew_v1(p_namespace pg_catalog.text) RETURNS kp_novelty.head LANGUAGE plpgsql
 	SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
 	h kp_novelty.head;
-	v_now bigint := kp_novelty.now_v1();
 BEGIN
-	UPDATE kp_novelty.entries l SET at = m.at FROM (
-			SELECT n.seq, max(CASE WHEN n.at > v_now + 86400000 THEN v_now ELSE greatest(n.at, 0) END) OVER (ORDER BY n.seq) AS at
-			FROM kp_novelty.entries n WHERE n.namespace = p_namespace
-		) m WHERE l.namespace = p_namespace AND l.seq = m.seq AND l.at <> m.at;
 	UPDATE kp_novelty.head SET epoch = gen_random_uuid(), (first, seq, at) = (
 			SELECT coalesce(min(l.seq), 1), coalesce(max(l.seq), 0), coalesce(max(l.at), 0)
 			FROM kp_novelty.entries l WHERE l.namespace = p_namespace
 		) WHERE namespace = p_namespace RETURNING * INTO h;
 	RETURN h;
+END $$;
+
+-- For operators. Corrects times that decrease, or that are more than a day ahead of a clock that is right now. Calls never
+-- change times of other entries: the clock of this call may be the wrong one.
+CREATE FUNCTION kp_novelty.repair_v1(p_namespace pg_catalog.text) RETURNS kp_novelty.head LANGUAGE plpgsql
+	SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	v_now bigint := kp_novelty.now_v1();
+BEGIN
+	PERFORM pg_advisory_xact_lock(hashtextextended(p_namespace, 7220));
+	UPDATE kp_novelty.entries l SET at = m.at FROM (
+			SELECT n.seq, max(CASE WHEN n.at > v_now + 86400000 THEN v_now ELSE greatest(n.at, 0) END) OVER (ORDER BY n.seq) AS at
+			FROM kp_novelty.entries n WHERE n.namespace = p_namespace
+		) m WHERE l.namespace = p_namespace AND l.seq = m.seq AND l.at <> m.at;
+	RETURN kp_novelty.renew_v1(p_namespace);
 END $$;
 
 -- Returns a page that continues after p_after: a row that describes the page, then rows of about 24 entries, each
@@ -150,9 +159,6 @@ BEGIN
 	IF NOT FOUND THEN
 		INSERT INTO kp_novelty.head (namespace, model, max_elements, ttl_ms)
 			VALUES (p_namespace, p_model, p_max_elements, p_ttl_ms);
-		h := kp_novelty.renew_v1(p_namespace);
-	ELSIF h.at > kp_novelty.now_v1() + 86400000 THEN
-		-- The clock was wrong. Nothing would expire or be deleted until it has caught up.
 		h := kp_novelty.renew_v1(p_namespace);
 	END IF;
 	IF (h.model, h.max_elements) <> (p_model, p_max_elements) OR h.ttl_ms IS DISTINCT FROM p_ttl_ms THEN
