@@ -15,7 +15,6 @@ const { callFunction, writeEntries } = require("./wire.js");
 const UNDEFINED = ["3F000", "42883", "42P01"];
 /** Those for an isolation level that others' commits are invisible at, also on a standby. */
 const ISOLATION = ["KP001", "0A000"];
-const UNIQUE_VIOLATION = "23505";
 /** A number at the end of its type. */
 const OUT_OF_RANGE = "22003";
 const LACKING =
@@ -143,10 +142,8 @@ exports.PostgresStore = class PostgresStore {
 	}
 
 	#toError(error) {
-		const isBeyond = error?.code === UNIQUE_VIOLATION && error.table === "entries";
-		if (!isBeyond && error?.code !== OUT_OF_RANGE) return error;
-		const found = isBeyond ? "entries beyond its head" : "numbers out of range";
-		const message = `namespace "${this.#options.namespace}" has ${found}: ${error.message}`;
+		if (error?.code !== OUT_OF_RANGE) return error;
+		const message = `namespace "${this.#options.namespace}" has numbers out of range: ${error.message}`;
 		return new ScoringError(message, { code: "INVALID_STORE", cause: error });
 	}
 };

@@ -1,6 +1,6 @@
 /** The store of one namespace, in SQL. Every method is one transaction. */
 const { randomUUID } = require("node:crypto");
-const { StoreError, checkSchema } = require("./file.js");
+const { checkSchema } = require("./file.js");
 
 /** How long a caller may retry a call. */
 const REPETITION_MS = 60_000;
@@ -12,6 +12,13 @@ const STATEMENTS = {
 	create:
 		"INSERT INTO novelty_head (name, header, epoch, seq, first, at) VALUES (?, ?, ?, 0, 1, 0)",
 	update: "UPDATE novelty_head SET epoch = ?, seq = ?, first = ?, at = ? WHERE namespace = ?",
+	ends: `SELECT min(seq) AS first, max(seq) AS newest, count(*) AS count, CAST(max(at) AS REAL) AS at
+		FROM novelty_entries WHERE namespace = ?`,
+	// Upwards, so that no number is taken twice meanwhile.
+	renumber: `UPDATE novelty_entries SET seq = found.number FROM (
+			SELECT seq, ?2 + row_number() OVER (ORDER BY seq) AS number FROM novelty_entries WHERE namespace = ?1
+		) AS found WHERE namespace = ?1 AND novelty_entries.seq = found.seq`,
+	newest: "SELECT seq, call FROM novelty_entries WHERE namespace = ? ORDER BY seq DESC LIMIT 1",
 	insert: `INSERT INTO novelty_entries (namespace, seq, call, kind, id, embedding, at)
 		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (namespace, call) DO NOTHING`,
 	entry: "SELECT call FROM novelty_entries WHERE namespace = ? AND seq = ?",
@@ -35,8 +42,6 @@ function readRow([seq, at, kind, call, id, embedding]) {
 	return { seq, at, kind, call, id: id === null ? null : Buffer.from(id).toString(), embedding };
 }
 
-const missing = (seq) => new StoreError("INVALID_STORE", `entry ${seq} is missing`);
-
 class Namespace {
 	#db;
 	#sql;
@@ -58,10 +63,10 @@ class Namespace {
 	read(options) {
 		const page = this.#transaction("BEGIN", () => {
 			const head = this.#sql.head.get(this.#name);
-			return head && this.#answer(head, options);
+			return head && this.#endsAt(head) && this.#answer(head, options);
 		});
 		// A namespace or an epoch must be written.
-		return page ?? this.append({ ...options, entries: [], keepFrom: null });
+		return page || this.append({ ...options, entries: [], keepFrom: null });
 	}
 
 	append({ entries, keepFrom, ...options }) {
@@ -71,12 +76,15 @@ class Namespace {
 		return this.#transaction("BEGIN IMMEDIATE", () => {
 			const head = this.#head(options.header);
 			if (head.header !== options.header) return this.#answer(head, options);
-			const own = head.seq + 1;
+			if (!this.#endsAt(head)) this.#renew(head);
 			const added = this.#add(head, entries);
-			let page = this.#answer(head, options, own);
+			const answer = () => this.#answer(head, options, head.seq + 1 - added.length);
+			let page = answer();
 			if (!page) {
-				head.epoch = randomUUID();
-				page = this.#answer(head, options, own);
+				this.#renew(head);
+				for (const [index, entry] of added.entries())
+					entry.seq = head.seq + 1 - added.length + index;
+				page = answer();
 			}
 			this.#remove(head, added);
 			if (keepFrom !== null) this.#trim(head, keepFrom, 2 * entries.length + 16);
@@ -129,6 +137,24 @@ class Namespace {
 		return this.#sql.head.get(this.#name);
 	}
 
+	/** Whether the newest entry is that of the head. */
+	#endsAt(head) {
+		return head.seq === (this.#sql.newest.get(head.namespace)?.seq ?? 0);
+	}
+
+	/** Starts a new epoch, and sets the head from the entries. Numbers them anew if others have deleted some. */
+	#renew(head) {
+		const found = () => this.#sql.ends.get(head.namespace);
+		const { first, newest, count } = found();
+		if (count < newest - first + 1)
+			this.#sql.renumber.run(head.namespace, Math.max(newest, head.seq));
+		const ends = found();
+		head.first = ends.first ?? 1;
+		head.seq = ends.newest ?? 0;
+		head.at = ends.at ?? 0;
+		head.epoch = randomUUID();
+	}
+
 	#add(head, entries) {
 		head.at = Math.max(head.at, Date.now());
 		return entries.filter((entry) => {
@@ -150,8 +176,6 @@ class Namespace {
 		const found = JSON.parse(head.header);
 		const page = { header: found, epoch, head: newest, first };
 		if (head.header !== header) return { ...page, reset: true, rows: [] };
-		// The newest entry is never deleted.
-		if (own > 1 && !this.#sql.entry.get(head.namespace, own - 1)) throw missing(own - 1);
 
 		let start = first;
 		if (after?.epoch === epoch && after.seq >= first) {
@@ -162,7 +186,7 @@ class Namespace {
 		}
 		const end = Math.min(start + limit - 1, newest);
 		const rows = this.#sql.page.all(own, head.namespace, start, end).map(readRow);
-		for (let seq = start; seq <= end; seq++) if (rows[seq - start]?.seq !== seq) throw missing(seq);
+		if (rows.length < end - start + 1) return undefined;
 		return { ...page, reset: start === first, rows };
 	}
 

@@ -6,6 +6,7 @@ import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { DatabaseSync, temporaryFile } from "../sqlite/files.mjs";
+import { callsOf } from "../support/entries.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
 import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
 
@@ -32,6 +33,15 @@ const DAMAGES = [
 	["a time that is too early", () => "at = 5"],
 	["a time in 50 years", () => "at = at + 1577000000000"],
 	["a time that is not a safe integer", () => "at = at + 1152921504606846976"],
+];
+
+/** Rows of eight that are deleted by hand, and the others. */
+const DELETIONS = [
+	["seq < 4", [4, 5, 6, 7, 8]],
+	["seq = 4", [1, 2, 3, 5, 6, 7, 8]],
+	["seq > 6", [1, 2, 3, 4, 5, 6]],
+	["seq IN (2, 3, 6, 8)", [1, 4, 5, 7]],
+	["true", []],
 ];
 
 const { pool } = await startForStores({ after });
@@ -65,7 +75,40 @@ const STORES = {
 	},
 };
 
-for (const [name, { skip, table, where, bytes, make }] of Object.entries(STORES))
+/** The entries of a store as if they were numbered from 1, and answers likewise. */
+function fromOne(entries, answers) {
+	const before = entries[0].seq - 1;
+	const less = (one) => ({ ...one, seq: one.seq - before });
+	return [entries.map(less), answers.map(less)];
+}
+
+for (const [name, { skip, table, where, bytes, make }] of Object.entries(STORES)) {
+	for (const [deleted, kept] of DELETIONS)
+		test(`a store on ${name} whose rows ${deleted} were deleted is read from what is there`, {
+			skip,
+		}, async () => {
+			const { store, run } = await make();
+			const open = () => new Scorer({ ...SCORER, storeMode: "required", store });
+			const mirrored = open();
+			for (let i = 0; i < 8; i++) await answerOf(mirrored, `words ${i} first`);
+			const calls = callsOf(await entriesOf(store));
+			await run(`DELETE FROM ${table} WHERE ${where} AND ${deleted}`);
+			const answers = [];
+			for (const one of [open(), mirrored, open()])
+				answers.push(await answerOf(one, `words 4 later ${answers.length}`));
+			assert.deepEqual(
+				answers.filter(({ error }) => error),
+				[],
+			);
+			const entries = await entriesOf(store);
+			assert.deepEqual(
+				callsOf(entries).slice(0, -3),
+				kept.map((seq) => calls[seq - 1]),
+			);
+			assert.equal(await assertReplayed(...fromOne(entries, answers)), 3);
+			await store.close();
+		});
+
 	for (const [damage, change, entry] of DAMAGES)
 		test(`a store on ${name} with ${damage} can be repaired`, { skip }, async () => {
 			const { store, run } = await make();
@@ -92,3 +135,4 @@ for (const [name, { skip, table, where, bytes, make }] of Object.entries(STORES)
 			assert.equal(await assertReplayed(entries, answers), answers.length);
 			await store.close();
 		});
+}

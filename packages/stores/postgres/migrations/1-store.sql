@@ -68,13 +68,24 @@ CREATE FUNCTION kp_novelty.now_v1() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 	SELECT pg_catalog.floor(EXTRACT(epoch FROM pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000::numeric)::bigint
 $$;
 
--- Starts a new epoch in a namespace whose history has changed, and sets its head from the entries.
+-- Starts a new epoch in a namespace whose history has changed, and sets its head from the entries, which it numbers anew if
+-- others have deleted some: upwards, so that no number is taken twice meanwhile.
 CREATE FUNCTION kp_novelty.renew_v1(p_namespace pg_catalog.text) RETURNS kp_novelty.head LANGUAGE plpgsql
 	SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
 	h kp_novelty.head;
+	v_last bigint;
+	v_is_whole boolean;
 BEGIN
+	SELECT max(l.seq), max(l.seq) - min(l.seq) < count(*) INTO v_last, v_is_whole
+		FROM kp_novelty.entries l WHERE l.namespace = p_namespace;
+	IF NOT v_is_whole THEN
+		UPDATE kp_novelty.entries l SET seq = v_last + m.number FROM (
+				SELECT n.seq, row_number() OVER (ORDER BY n.seq) AS number
+				FROM kp_novelty.entries n WHERE n.namespace = p_namespace
+			) m WHERE l.namespace = p_namespace AND l.seq = m.seq;
+	END IF;
 	UPDATE kp_novelty.head SET epoch = gen_random_uuid(), (first, seq, at) = (
 			SELECT coalesce(min(l.seq), 1), coalesce(max(l.seq), 0), coalesce(max(l.at), 0)
 			FROM kp_novelty.entries l WHERE l.namespace = p_namespace
@@ -121,6 +132,25 @@ BEGIN
 		) n GROUP BY n.seq / 24 ORDER BY min(n.seq);
 END $$;
 
+-- Whether a page continues after a position; false if it starts with the oldest entry. Null if the namespace needs a new
+-- epoch: its newest entry, the one at the position unless it was deleted as old, or one of the page is missing.
+CREATE FUNCTION kp_novelty.continues_v1(
+	h kp_novelty.head, p_epoch pg_catalog.uuid, p_seq bigint, p_call pg_catalog.uuid, p_limit integer
+) RETURNS boolean LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	v_here boolean := coalesce(p_epoch = h.epoch AND p_seq BETWEEN h.first AND h.seq AND EXISTS (
+		SELECT FROM kp_novelty.entries l WHERE l.namespace = h.namespace AND l.seq = p_seq AND l.call = p_call), false);
+	v_after bigint := CASE WHEN v_here THEN p_seq ELSE h.first - 1 END;
+BEGIN
+	IF (p_epoch = h.epoch AND p_seq >= h.first AND NOT v_here) OR h.seq <> coalesce(
+			(SELECT max(l.seq) FROM kp_novelty.entries l WHERE l.namespace = h.namespace), 0)
+		OR least(p_limit, h.seq - v_after) > (SELECT count(*) FROM (SELECT FROM kp_novelty.entries l
+			WHERE l.namespace = h.namespace AND l.seq > v_after AND l.seq <= h.seq ORDER BY l.seq LIMIT p_limit) n) THEN
+		RETURN NULL;
+	END IF;
+	RETURN v_here;
+END $$;
+
 -- Appends entries to a namespace under its lock; creates the namespace if it is missing. Returns the page after the
 -- position (p_epoch, p_seq, p_call). p_embeddings has the embeddings of the adds, contiguous.
 CREATE FUNCTION kp_novelty.append_v1(
@@ -134,7 +164,6 @@ CREATE FUNCTION kp_novelty.append_v1(
 DECLARE
 	h kp_novelty.head;
 	v_here boolean;
-	v_whole boolean;
 	v_head bigint;
 	v_now bigint;
 	v_added bigint;
@@ -166,13 +195,10 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- The newest entry must exist, and the entry at the position unless it was deleted as old.
-	SELECT p_seq <= h.seq AND EXISTS (
-			SELECT FROM kp_novelty.entries l WHERE l.namespace = p_namespace AND l.seq = p_seq AND l.call = p_call),
-		h.seq = 0 OR EXISTS (SELECT FROM kp_novelty.entries l WHERE l.namespace = p_namespace AND l.seq = h.seq)
-		INTO v_here, v_whole;
-	IF NOT v_whole OR (p_epoch = h.epoch AND p_seq >= h.first AND NOT v_here) THEN
+	v_here := kp_novelty.continues_v1(h, p_epoch, p_seq, p_call, p_limit);
+	IF v_here IS NULL THEN
 		h := kp_novelty.renew_v1(p_namespace);
+		v_here := false;
 	END IF;
 	v_head := h.seq;
 	v_now := kp_novelty.now_v1();
@@ -224,7 +250,7 @@ BEGIN
 	UPDATE kp_novelty.head SET first = h.first, seq = h.seq, at = h.at
 		WHERE namespace = p_namespace AND (first, seq) <> (h.first, h.seq);
 
-	v_here := v_here AND p_epoch = h.epoch AND p_seq >= h.first - 1;
+	v_here := v_here AND p_seq >= h.first - 1;
 	v_after := CASE WHEN v_here THEN p_seq ELSE h.first - 1 END;
 	RETURN QUERY SELECT * FROM kp_novelty.page_v1(h, v_after, NOT v_here, p_limit, v_head);
 END $$;
@@ -240,7 +266,6 @@ CREATE FUNCTION kp_novelty.read_v1(
 DECLARE
 	h kp_novelty.head;
 	v_here boolean;
-	v_whole boolean;
 BEGIN
 	SELECT * INTO h FROM kp_novelty.head WHERE namespace = p_namespace;
 	IF NOT FOUND THEN
@@ -250,14 +275,10 @@ BEGIN
 		RETURN QUERY SELECT * FROM kp_novelty.page_v1(h, 0, false, 0, 0);
 		RETURN;
 	END IF;
-	SELECT p_seq <= h.seq AND EXISTS (
-			SELECT FROM kp_novelty.entries l WHERE l.namespace = p_namespace AND l.seq = p_seq AND l.call = p_call),
-		h.seq = 0 OR EXISTS (SELECT FROM kp_novelty.entries l WHERE l.namespace = p_namespace AND l.seq = h.seq)
-		INTO v_here, v_whole;
-	IF NOT v_whole OR (p_epoch = h.epoch AND p_seq >= h.first AND NOT v_here) THEN
+	v_here := kp_novelty.continues_v1(h, p_epoch, p_seq, p_call, p_limit);
+	IF v_here IS NULL THEN
 		RETURN;
 	END IF;
-	v_here := v_here AND p_epoch = h.epoch;
 	RETURN QUERY SELECT * FROM kp_novelty.page_v1(
 		h, CASE WHEN v_here THEN p_seq ELSE h.first - 1 END, NOT v_here, p_limit, h.seq);
 END $$;
