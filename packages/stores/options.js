@@ -1,6 +1,7 @@
 /** The options that all stores have. */
 const {
 	LONGEST_ID,
+	check,
 	invalidOption,
 	isId,
 	kind,
@@ -40,4 +41,17 @@ function checkIds(entries) {
 		}
 }
 
-module.exports = { SHARED, checkIds, readStoreOptions };
+const REMOVALS = {
+	// By shape, because a date may come from another realm.
+	date: kind("a valid Date", (value) => Number.isFinite(value?.getTime?.())),
+	namespace: SHARED.namespace,
+};
+
+/** Checks what is removed, which has this name, and returns the signal of the options. */
+function readRemoval(name, value, options = {}) {
+	const { fits, expected } = REMOVALS[name];
+	check(fits(value), name, expected, value);
+	return readOptions(options, { signal: kinds.signal }).signal;
+}
+
+module.exports = { SHARED, checkIds, readRemoval, readStoreOptions };

@@ -67,6 +67,20 @@ export class PostgresStore implements NoveltyStore {
 	): Promise<StorePage>;
 	read(options: StoreOptions): Promise<StorePage>;
 	/**
+	 * Deletes the entries that were appended before a date, whatever the bounds of the scorers, and starts a new epoch: with
+	 * their next call, scorers read what is left. Returns how many entries were deleted.
+	 * @example
+	 * ```ts
+	 * await store.forgetBefore(new Date(Date.now() - 30 * 86_400_000));
+	 * ```
+	 */
+	forgetBefore(date: Date, options?: { signal?: AbortSignal | undefined }): Promise<number>;
+	/**
+	 * Deletes a namespace with its header: the next call of a scorer creates it anew, and may have other bounds or another
+	 * model. Returns whether it existed.
+	 */
+	drop(namespace: string, options?: { signal?: AbortSignal | undefined }): Promise<boolean>;
+	/**
 	 * Applies the migrations that the database lacks, each in a transaction. Several processes may do so at the same
 	 * time; each waits 5 seconds for a lock. Rejects with `STORE_MISMATCH` if the database has migrations that this
 	 * version does not know, or its schema `kp_novelty` belongs neither to the current role nor to a superuser.

@@ -8,8 +8,8 @@ const {
 } = require("@knowledgepulse/scoring/internal/options");
 const { LOCK_TIMEOUT_MS, guard, inTransaction, withClient } = require("./client.js");
 const { claim, isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
-const { SHARED, checkIds, readStoreOptions } = require("../options.js");
-const { callFunction, writeEntries } = require("./wire.js");
+const { SHARED, checkIds, readRemoval, readStoreOptions } = require("../options.js");
+const { callFunction, removeBy, writeEntries } = require("./wire.js");
 
 /** The PostgreSQL errors for missing schemas, tables and functions. */
 const UNDEFINED = ["3F000", "42883", "42P01"];
@@ -83,6 +83,22 @@ exports.PostgresStore = class PostgresStore {
 		});
 	}
 
+	async forgetBefore(date, options) {
+		const signal = readRemoval("date", date, options);
+		const values = [this.#options.namespace, date.getTime()];
+		return Number(await this.#remove("forgetBefore", values, signal));
+	}
+
+	async drop(namespace, options) {
+		const signal = readRemoval("namespace", namespace, options);
+		return (await this.#remove("drop", [namespace], signal)) === "true";
+	}
+
+	#remove(name, values, signal) {
+		const work = (client) => removeBy(client, name, values);
+		return this.#track(() => this.#run(signal, () => inTransaction(this.#pool, signal, work)));
+	}
+
 	async migrate(options = {}) {
 		const { signal } = readOptions(options, { signal: kinds.signal });
 		return this.#track(() => migrate(this.#pool, signal));
@@ -113,24 +129,33 @@ exports.PostgresStore = class PostgresStore {
 		return call.finally(() => this.#calls.delete(call));
 	}
 
-	/** Calls a function of the database, again if what an error says can be mended. */
+	/** Calls one of the functions that return pages. */
 	async #call(name, { header, after, limit, signal }, more = []) {
 		const { namespace } = this.#options;
 		const { model, maxElements, ttlMs } = header;
 		const { epoch = null, seq = null, call = null } = after ?? {};
 		const values = [namespace, model, maxElements, ttlMs, epoch, seq, call, limit, ...more];
+		const work = (client) => callFunction(client, name, values);
+		return this.#run(signal, () => {
+			const within = this.#needsTransaction ? inTransaction : withClient;
+			return within(this.#pool, signal, work);
+		});
+	}
+
+	/** Runs queries, again if what an error says can be mended. */
+	async #run(signal, work) {
 		let mayMigrate = this.#options.migrate;
 		if (mayMigrate && !this.#isClaimed) {
 			await claim(this.#pool, signal);
 			this.#isClaimed = true;
 		}
 		for (;;) {
-			const within = this.#needsTransaction ? inTransaction : withClient;
+			const neededTransaction = this.#needsTransaction;
 			try {
-				return await within(this.#pool, signal, (client) => callFunction(client, name, values));
+				return await work();
 			} catch (error) {
 				const isUndefined = UNDEFINED.includes(error?.code);
-				if (ISOLATION.includes(error?.code) && within === withClient) {
+				if (ISOLATION.includes(error?.code) && !neededTransaction) {
 					this.#needsTransaction = true;
 				} else if (isUndefined && mayMigrate) {
 					mayMigrate = false;

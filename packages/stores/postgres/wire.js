@@ -4,6 +4,7 @@
  */
 
 const { unpack } = require("../entries.js");
+const { LOCK_TIMEOUT_MS } = require("./client.js");
 
 /** The types of the parameters. The first eight are those of both functions. */
 const PLACE = ["text", "text", "int8", "float8", "uuid", "int8", "uuid", "int4"];
@@ -42,6 +43,18 @@ async function callFunction(client, name, values) {
 	return { header, epoch, head, first, reset, entries };
 }
 
+const REMOVALS = {
+	forgetBefore: "kp_novelty.forget_before_v1($1::pg_catalog.text, $2::pg_catalog.int8)",
+	drop: "kp_novelty.drop_v1($1::pg_catalog.text)",
+};
+
+/** Removes entries within a transaction. Returns the result as text. */
+async function removeBy(client, name, values) {
+	await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+	const text = `SELECT ${REMOVALS[name]}::pg_catalog.text AS result`;
+	return (await client.query({ text, values })).rows[0].result;
+}
+
 /** PostgreSQL has no U+0000 in text, so it is written as U+001A and 0, and U+001A as U+001A and 1. */
 function writeId(id) {
 	return id?.replaceAll("\u001a", "\u001a1").replaceAll("\0", "\u001a0") ?? null;
@@ -64,4 +77,4 @@ function writeEntries(entries) {
 	];
 }
 
-module.exports = { callFunction, writeEntries };
+module.exports = { callFunction, removeBy, writeEntries };

@@ -50,6 +50,20 @@ export class SqliteStore implements NoveltyStore {
 		options: StoreOptions & { keepFrom: number | null },
 	): Promise<StorePage>;
 	read(options: StoreOptions): Promise<StorePage>;
+	/**
+	 * Deletes the entries that were appended before a date, whatever the bounds of the scorers, and starts a new epoch: with
+	 * their next call, scorers read what is left. Returns how many entries were deleted.
+	 * @example
+	 * ```ts
+	 * await store.forgetBefore(new Date(Date.now() - 30 * 86_400_000));
+	 * ```
+	 */
+	forgetBefore(date: Date, options?: { signal?: AbortSignal | undefined }): Promise<number>;
+	/**
+	 * Deletes a namespace with its header: the next call of a scorer creates it anew, and may have other bounds or another
+	 * model. Returns whether it existed.
+	 */
+	drop(namespace: string, options?: { signal?: AbortSignal | undefined }): Promise<boolean>;
 	/** Ends waiting calls, closes the file and ends the thread or process. May be called again. */
 	close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ const { ScoringError } = require("@knowledgepulse/scoring");
 const { kind, required } = require("@knowledgepulse/scoring/internal/options");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { pack, unpack } = require("../entries.js");
-const { SHARED, checkIds, readStoreOptions } = require("../options.js");
+const { SHARED, checkIds, readRemoval, readStoreOptions } = require("../options.js");
 const { HAS_SQLITE } = require("./file.js");
 const { start } = require("./thread.js");
 
@@ -50,6 +50,16 @@ class SqliteStore {
 
 	async read({ header, after, limit, signal }) {
 		return this.#page({ method: "read", header, after, limit }, signal);
+	}
+
+	async forgetBefore(date, options) {
+		const signal = readRemoval("date", date, options);
+		return this.#call({ method: "forgetBefore", before: date.getTime() }, signal);
+	}
+
+	async drop(namespace, options) {
+		const signal = readRemoval("namespace", namespace, options);
+		return this.#call({ method: "drop", name: namespace }, signal);
 	}
 
 	close() {

@@ -29,6 +29,8 @@ const STATEMENTS = {
 		FROM novelty_entries WHERE namespace = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
 	erase: `UPDATE novelty_entries SET embedding = NULL
 		WHERE namespace = ? AND id = ? AND embedding IS NOT NULL AND seq < ?`,
+	expire: "DELETE FROM novelty_entries WHERE namespace = ? AND at < ?",
+	drop: "DELETE FROM novelty_head WHERE namespace = ?",
 	delete: "DELETE FROM novelty_entries WHERE namespace = ? AND seq < ?",
 	// Only before the first young entry: a time behind it that is too early is damaged.
 	oldEnough: `SELECT max(seq) AS seq FROM novelty_entries
@@ -88,8 +90,38 @@ class Namespace {
 			}
 			this.#remove(head, added);
 			if (keepFrom !== null) this.#trim(head, keepFrom, 2 * entries.length + 16);
-			this.#sql.update.run(head.epoch, head.seq, head.first, head.at, head.namespace);
+			this.#update(head);
 			return page;
+		});
+	}
+
+	/** Returns the number of deleted entries. */
+	forgetBefore(before) {
+		return (
+			this.#change(this.#name, (head) => {
+				const { changes } = this.#sql.expire.run(head.namespace, before);
+				if (changes > 0) this.#renew(head);
+				if (changes > 0) this.#update(head);
+				return changes;
+			}) ?? 0
+		);
+	}
+
+	/** Returns whether there was a namespace of this name. */
+	drop(name) {
+		const dropped = this.#change(name, ({ namespace }) => {
+			this.#sql.delete.run(namespace, Infinity);
+			return this.#sql.drop.run(namespace).changes > 0;
+		});
+		return dropped ?? false;
+	}
+
+	/** Changes a namespace, if it exists, and waits for the disk. */
+	#change(name, change) {
+		this.#setSynchronous("FULL");
+		return this.#transaction("BEGIN IMMEDIATE", () => {
+			const head = this.#sql.head.get(name);
+			return head && change(head);
 		});
 	}
 
@@ -153,6 +185,10 @@ class Namespace {
 		head.seq = ends.newest ?? 0;
 		head.at = ends.at ?? 0;
 		head.epoch = randomUUID();
+	}
+
+	#update({ epoch, seq, first, at, namespace }) {
+		this.#sql.update.run(epoch, seq, first, at, namespace);
 	}
 
 	#add(head, entries) {

@@ -35,6 +35,8 @@ const methods = {
 	append: ({ json, bytes, ...options }) =>
 		pagePacked(store.append({ ...options, entries: unpack(json, bytes) })),
 	read: (options) => pagePacked(store.read(options)),
+	forgetBefore: ({ before }) => store.forgetBefore(before),
+	drop: ({ name }) => store.drop(name),
 };
 
 function pagePacked({ rows, ...page }) {
@@ -57,7 +59,7 @@ function open(options) {
 }
 
 /** Returns the result of a request. Throws SQLite's error if the file is locked. */
-function resultOf({ method, header, ...options }) {
+function resultOf({ method, header = {}, ...options }) {
 	open(options);
 	const { model, maxElements, ttlMs } = header;
 	// Normalised, to compare it with that of the namespace.

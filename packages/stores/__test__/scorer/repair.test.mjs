@@ -1,4 +1,4 @@
-/** The repairs that docs/shared-novelty.md describes. */
+/** The repairs and removals that docs/shared-novelty.md describes. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
@@ -56,7 +56,8 @@ const STORES = {
 		async make() {
 			const run = (sql) => pool.query(sql);
 			await run("TRUNCATE kp_novelty.entries, kp_novelty.head");
-			return { store: new PostgresStore({ pool, namespace: NAMESPACE }), run };
+			const open = (namespace) => new PostgresStore({ pool, namespace });
+			return { store: open(NAMESPACE), other: open("other"), run };
 		},
 	},
 	SQLite: {
@@ -70,7 +71,8 @@ const STORES = {
 				db.exec(sql);
 				db.close();
 			}
-			return { store: new SqliteStore({ path, namespace: NAMESPACE }), run };
+			const open = (namespace) => new SqliteStore({ path, namespace });
+			return { store: open(NAMESPACE), other: open("other"), run };
 		},
 	},
 };
@@ -135,4 +137,58 @@ for (const [name, { skip, table, where, bytes, make }] of Object.entries(STORES)
 			assert.equal(await assertReplayed(entries, answers), answers.length);
 			await store.close();
 		});
+
+	test(`a store on ${name} forgets what is older than a date, in all mirrors`, {
+		skip,
+	}, async () => {
+		const { store, run } = await make();
+		const open = () => new Scorer({ ...SCORER, storeMode: "required", store });
+		const mirrored = open();
+		for (let i = 0; i < 8; i++) await answerOf(mirrored, `words ${i} first`);
+		await run(`UPDATE ${table} SET at = at - 1000 * (9 - seq) WHERE ${where}`);
+		const before = await entriesOf(store);
+		const calls = callsOf(before);
+		assert.equal(await store.forgetBefore(new Date(before[0].at)), 0);
+		assert.equal(await store.forgetBefore(new Date(before[4].at)), 4);
+		const answers = [
+			await answerOf(mirrored, "words 2 later"),
+			await answerOf(open(), "words 6 later"),
+		];
+		const entries = await entriesOf(store);
+		assert.deepEqual(callsOf(entries).slice(0, -2), calls.slice(4));
+		assert.equal(await assertReplayed(...fromOne(entries, answers)), 2);
+
+		assert.equal(await store.forgetBefore(new Date(Date.now() + 1000)), 6);
+		const { maxSimilarity } = await answerOf(mirrored, "words 2 at last");
+		assert.equal(maxSimilarity, null);
+		await store.close();
+	});
+
+	test(`a store on ${name} drops a namespace, its own or another one`, { skip }, async () => {
+		const { store, other } = await make();
+		const scorer = new Scorer({ ...SCORER, storeMode: "required", store: other });
+		await answerOf(scorer, "words 1 other");
+		await answerOf(new Scorer({ ...SCORER, store }), "words 1 own");
+		assert.equal(await store.drop("other"), true);
+		assert.equal(await store.drop("other"), false);
+		assert.equal((await entriesOf(store)).length, 1);
+		const { seq, maxSimilarity } = await answerOf(scorer, "words 1 again");
+		assert.deepEqual([seq, maxSimilarity], [1, null]);
+		assert.equal(await store.drop(NAMESPACE), true);
+		await Promise.all([store.close(), other.close()]);
+	});
+
+	test(`a store on ${name} rejects dates and namespaces that are none`, { skip }, async () => {
+		const { store } = await make();
+		for (const date of [undefined, 5, "2026-01-01", new Date("x")])
+			await assert.rejects(store.forgetBefore(date), { code: "INVALID_OPTION", path: "date" });
+		for (const namespace of [undefined, "", 5, "a\0"])
+			await assert.rejects(store.drop(namespace), { code: "INVALID_OPTION", path: "namespace" });
+		const { signal } = { signal: AbortSignal.abort() };
+		await assert.rejects(store.forgetBefore(new Date(0), { signal }), signal.reason);
+		await assert.rejects(store.drop("other", { signal }), signal.reason);
+		await assert.rejects(store.drop("other", { force: true }), { path: "force" });
+		await store.close();
+		await assert.rejects(store.drop("other"), { code: "CLOSED" });
+	});
 }

@@ -282,3 +282,28 @@ BEGIN
 	RETURN QUERY SELECT * FROM kp_novelty.page_v1(
 		h, CASE WHEN v_here THEN p_seq ELSE h.first - 1 END, NOT v_here, p_limit, h.seq);
 END $$;
+
+-- Deletes the entries that are older than a time, in milliseconds since 1970. Returns how many there were.
+CREATE FUNCTION kp_novelty.forget_before_v1(p_namespace pg_catalog.text, p_before bigint) RETURNS bigint LANGUAGE plpgsql
+	SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+	v_count bigint;
+BEGIN
+	PERFORM pg_advisory_xact_lock(hashtextextended(p_namespace, 7220));
+	DELETE FROM kp_novelty.entries WHERE namespace = p_namespace AND at < p_before;
+	GET DIAGNOSTICS v_count = ROW_COUNT;
+	IF v_count > 0 THEN
+		PERFORM kp_novelty.renew_v1(p_namespace);
+	END IF;
+	RETURN v_count;
+END $$;
+
+-- Deletes a namespace. Returns whether there was one.
+CREATE FUNCTION kp_novelty.drop_v1(p_namespace pg_catalog.text) RETURNS boolean LANGUAGE plpgsql
+	SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+	PERFORM pg_advisory_xact_lock(hashtextextended(p_namespace, 7220));
+	DELETE FROM kp_novelty.entries WHERE namespace = p_namespace;
+	DELETE FROM kp_novelty.head WHERE namespace = p_namespace;
+	RETURN FOUND;
+END $$;
