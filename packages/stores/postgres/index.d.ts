@@ -18,7 +18,7 @@ export interface PostgresPool {
 /** Options of {@link PostgresStore}. Either `pool` or `connectionString` is required. */
 export interface PostgresStoreOptions {
 	/**
-	 * Your pool; `close` does not end it. The store listens to its `"error"` events for good, so that losing an idle
+	 * Your pool, not one of `pg.native`; `close` does not end it. The store listens to its `"error"` events for good, so that losing an idle
 	 * connection, or one that is closing, does not end the process.
 	 */
 	pool?: PostgresPool | undefined;

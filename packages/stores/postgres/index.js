@@ -21,9 +21,10 @@ const LACKING =
 	"the database lacks the tables or functions of a novelty store: set migrate: true, call migrate(), or run what migrationSql() returns";
 
 const OPTIONS = {
-	pool: kind("a pool of pg", (pool) =>
-		["connect", "on"].every((name) => typeof pool?.[name] === "function"),
-	),
+	pool: kind("a pool of pg, not a client", (pool) => {
+		const isMethod = (name) => typeof pool?.[name] === "function";
+		return isMethod("connect") && isMethod("on") && !isMethod("getTypeParser");
+	}),
 	connectionString: kinds.text,
 	...SHARED,
 	migrate: kinds.flag,
@@ -39,6 +40,13 @@ function makePool(connectionString) {
 			path: "connectionString",
 			cause,
 		});
+	}
+	try {
+		// The pool reads it when it connects.
+		new pg.Client({ connectionString });
+	} catch ({ message }) {
+		const found = `one with the error: ${message}`;
+		throw invalidOption("connectionString", "a connection string of pg", found);
 	}
 	return new pg.Pool({
 		connectionString,
@@ -68,6 +76,10 @@ exports.PostgresStore = class PostgresStore {
 			throw invalidOption("pool", "either pool or connectionString", found);
 		}
 		this.#pool = pool ?? makePool(connectionString);
+		const { Client } = this.#pool;
+		// Those of pg.native ignore `types`, and have no binary parameters.
+		if (Client && !("escapeLiteral" in Client.prototype))
+			throw invalidOption("pool", "a pool of the JavaScript client of pg", "one of pg.native");
 		guard(this.#pool);
 	}
 

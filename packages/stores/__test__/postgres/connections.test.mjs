@@ -43,12 +43,21 @@ describe("connections", { skip: missing }, () => {
 
 	test("PostgresStore rejects wrong options", () => {
 		const namespace = "a string of 1 to 200 characters without NUL or lone surrogates";
+		// Its client has none of the methods that quote, unlike that of pg.
+		const nativePool = new pg.Pool({ Client: function Client() {} });
 		const known = "pool, connectionString, namespace, durable, migrate";
 		for (const [given, path, expected] of [
 			[undefined, "options", "an object, got undefined"],
 			[{}, "pool", "either pool or connectionString, got neither"],
 			[{ pool, connectionString: url }, "pool", "either pool or connectionString, got both"],
-			[{ pool: {} }, "pool", "a pool of pg, got an object"],
+			[{ pool: {} }, "pool", "a pool of pg, not a client, got an object"],
+			[{ pool: new pg.Client() }, "pool", "a pool of pg, not a client, got an object"],
+			[{ pool: nativePool }, "pool", "a pool of the JavaScript client of pg, got one of pg.native"],
+			[
+				{ connectionString: "postgres://u:p@[::bad/db" },
+				"connectionString",
+				"a connection string of pg, got one with the error: Invalid URL",
+			],
 			[{ connectionString: 5 }, "connectionString", "a string, got 5"],
 			[{ pool, namespace: 5 }, "namespace", `${namespace}, got 5`],
 			[{ pool, namespace: "" }, "namespace", `${namespace}, got ""`],
