@@ -7,7 +7,14 @@ const {
 	readOptions,
 } = require("@knowledgepulse/scoring/internal/options");
 const { LOCK_TIMEOUT_MS, guard, inTransaction, withClient } = require("./client.js");
-const { claim, isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
+const {
+	checkEncoding,
+	claim,
+	isOlder,
+	migrate,
+	migrationSql,
+	mismatch,
+} = require("./migrations.js");
 const { SHARED, checkIds, readRemoval, readStoreOptions } = require("../options.js");
 const { callFunction, removeBy, writeEntries } = require("./wire.js");
 
@@ -15,6 +22,8 @@ const { callFunction, removeBy, writeEntries } = require("./wire.js");
 const UNDEFINED = ["3F000", "42883", "42P01"];
 /** Those for an isolation level that others' commits are invisible at, also on a standby. */
 const ISOLATION = ["KP001", "0A000"];
+/** A character that the encoding of the database lacks. */
+const UNTRANSLATABLE = ["22P05", "22021"];
 /** A number at the end of its type. */
 const OUT_OF_RANGE = "22003";
 const LACKING =
@@ -173,7 +182,11 @@ exports.PostgresStore = class PostgresStore {
 					mayMigrate = false;
 					await migrate(this.#pool, signal);
 				} else if (isUndefined && (await isOlder(this.#pool, signal))) throw mismatch(LACKING);
-				else throw this.#toError(error);
+				else {
+					if (UNTRANSLATABLE.includes(error?.code))
+						await withClient(this.#pool, signal, checkEncoding);
+					throw this.#toError(error);
+				}
 			}
 		}
 	}

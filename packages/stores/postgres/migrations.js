@@ -18,6 +18,9 @@ const BOOK = `SELECT FROM pg_catalog.pg_class c
 const NEWEST =
 	"SELECT pg_catalog.max(version)::pg_catalog.text AS version FROM kp_novelty.migrations";
 
+const ENCODING =
+	"SELECT pg_catalog.current_setting('server_encoding'::pg_catalog.text) AS encoding";
+
 const OWNER = `SELECT current_user::pg_catalog.text AS own,
 		(r.rolsuper OR r.rolname OPERATOR(pg_catalog.=) current_user)::pg_catalog.text AS trusted
 	FROM pg_catalog.pg_namespace n
@@ -50,6 +53,13 @@ async function hasSchema(client) {
 	return owner !== undefined;
 }
 
+/** Throws unless the database can hold every id. */
+async function checkEncoding(client) {
+	const [{ encoding }] = (await client.query(ENCODING)).rows;
+	if (encoding !== "UTF8")
+		throw mismatch(`the database has the encoding ${encoding}, a store needs UTF8`);
+}
+
 /** Makes the schema if there is none. The functions of one that another role has made are never called. */
 async function claim(pool, signal) {
 	const isThere = await withClient(pool, signal, hasSchema);
@@ -60,6 +70,7 @@ async function migrate(pool, signal) {
 	for (const [index, file] of MIGRATIONS.entries())
 		await inTransaction(pool, signal, async (client) => {
 			await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+			await checkEncoding(client);
 			await client.query(LOCK);
 			await hasSchema(client);
 			if ((await newest(client)) <= index) await client.query(sqlOf(file));
@@ -71,4 +82,4 @@ function isOlder(pool, signal) {
 	return withClient(pool, signal, async (client) => (await newest(client)) < MIGRATIONS.length);
 }
 
-module.exports = { claim, isOlder, migrate, migrationSql, mismatch };
+module.exports = { checkEncoding, claim, isOlder, migrate, migrationSql, mismatch };

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
 import { migrationSql, PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { trace } from "../../../../__test__/support/traces.mjs";
 import pg from "../support/driver.mjs";
 import { add, end, forget, options } from "../support/entries.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
@@ -71,6 +73,40 @@ describe("migrations", { skip: missing }, () => {
 			);
 			assert.deepEqual(rows, [{ version: 1 }]);
 		}));
+
+	test("migrate refuses a database that is not in UTF8, and an id that it cannot hold fails alone", async () => {
+		const database = "latin";
+		await server.query(`CREATE DATABASE ${database} ENCODING LATIN1 TEMPLATE template0`);
+		const pool = new pg.Pool(server.config({ database }));
+		const refusal = {
+			...MISMATCH,
+			message: "the database has the encoding LATIN1, a store needs UTF8",
+		};
+		const store = new PostgresStore({ pool, migrate: true });
+		await assert.rejects(store.migrate(), refusal);
+		await assert.rejects(store.read(options()), refusal);
+		assert.equal(
+			await server
+				.query("SELECT FROM pg_namespace WHERE nspname = 'kp_novelty'", [], { database })
+				.then((rows) => rows.length),
+			0,
+		);
+
+		await server.query(migrationSql(), undefined, { database });
+		const other = new PostgresStore({ pool });
+		const scorer = new Scorer({ store: other, novelty: "words" });
+		const score = (id) => scorer.explainValue({ ...trace({ objective: id }), id });
+		const [one, two] = [await score("é"), await score("é again")];
+		await assert.rejects(score("👩‍🚀"), refusal);
+		const { novelty } = await score("again");
+		assert.deepEqual(
+			[one, two].map(({ novelty }) => novelty.source),
+			["store", "store"],
+		);
+		assert.deepEqual([novelty.source, novelty.seq], ["store", 3]);
+		scorer.close();
+		await pool.end();
+	});
 
 	test("migrate keeps existing entries", () =>
 		inDatabase(async (pool) => {
