@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -43,6 +43,67 @@ test("kp-score refuses two outputs with one name, links included", async () => {
 		assert.match(stderr, /error: two outputs are the same file: (\.\/same|other)/);
 	}
 	assert.equal(readFileSync(join(folder, "same"), "utf8"), "precious");
+});
+
+test("kp-score refuses two outputs that are one new file, linked folders included", async () => {
+	mkdirSync(join(folder, "place"));
+	symlinkSync("place", join(folder, "linked"));
+	symlinkSync("place/new", join(folder, "dangling"));
+	for (const [one, other] of [
+		["new", "./new"],
+		["place/new", "linked/new"],
+		["place/new", "dangling"],
+		["place/new", "place/new.partial"],
+	])
+		for (const option of ["--html", "--memory"]) {
+			const { stderr } = await assertEnds(2, [
+				"score",
+				"runs.jsonl",
+				...OFF,
+				"-o",
+				one,
+				option,
+				other,
+			]);
+			assert.match(stderr, /error: two outputs are the same file: /);
+		}
+	assert.deepEqual(readdirSync(join(folder, "place")), []);
+	const twice = ["select", "runs.jsonl", "--count", "1", "--novelty", "words"];
+	await assertEnds(2, [...twice, "-o", "place/new", "--dropped", "linked/new"]);
+});
+
+test("kp-score refuses an output that is one of its inputs, links included", async () => {
+	const log = linesOf([1, 2].map((n) => traceOf(n)));
+	file("own/log.jsonl", log);
+	linkSync(join(folder, "own/log.jsonl"), join(folder, "hard"));
+	symlinkSync("own/log.jsonl", join(folder, "soft"));
+	for (const name of ["labels.csv", "weights.json", "kept.jsonl"]) file(name, log);
+	await assertEnds(0, ["score", "own", "--store", "sqlite:own.db?create=1", "--novelty", "words"]);
+	const words = ["--novelty", "words"];
+	for (const [output, ...args] of [
+		...["own/log.jsonl", "./own/log.jsonl", "hard", "soft"].flatMap((output) => [
+			[output, "score", "own", ...OFF, "-o"],
+			[output, "score", "own/*.jsonl", ...OFF, "--html"],
+			[output, "score", "own/log.jsonl", ...OFF, "--memory"],
+			[output, "select", "own", "--count", "1", ...words, "--dropped"],
+			[output, "explain", "own", ...OFF, "-o"],
+			[output, "calibrate", "own", ...OFF, "--rows"],
+			[output, "compare", "own/log.jsonl", "kept.jsonl", ...OFF, "-o"],
+			[output, "import", "own", "-o"],
+		]),
+		["labels.csv", "score", "own", "--labels", "labels.csv", ...OFF, "-o"],
+		["weights.json", "score", "own", "--profiles", "weights.json", ...OFF, "-o"],
+		["kept.jsonl", "select", "own", "--count", "1", "--against", "kept.jsonl", ...words, "-o"],
+		["own.db", "score", "own", "--store", "sqlite:own.db", ...words, "-o"],
+		["kept.jsonl", "explain", "own", "--memory", "kept.jsonl", ...OFF, "-o"],
+		["own", "select", "own/log.jsonl", "--count", "1", ...words, "--copy"],
+	]) {
+		const before = output === "own" ? log : readFileSync(join(folder, output));
+		const { stderr } = await assertEnds(2, [...args, output]);
+		assert.match(stderr, /error: an output is an input of the command, too: /, args.join(" "));
+		const path = output === "own" ? "own/log.jsonl" : output;
+		assert.equal(String(readFileSync(join(folder, path))), String(before));
+	}
 });
 
 test("kp-score writes to a file that is mounted, and so cannot be replaced", async (t) => {

@@ -4,6 +4,7 @@ const { constants, fstatSync, openSync } = require("node:fs");
 const { stat } = require("node:fs/promises");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
+const { claimOutput } = require("./claims.js");
 const { GRACE_MS, InputError, atEnd, cannot, causeOf } = require("./exit.js");
 const { shown } = require("./terminal.js");
 
@@ -88,17 +89,12 @@ async function openPipe(path, { signal, table }) {
 		}
 }
 
-const replaced = new Set();
-
-/** Opens new contents for a file that no other output of the command names. */
+/** Opens new contents for a file that the command does not read or write under another name. */
 async function openNew(path, mode) {
 	const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
 	const target = await openReplacement(path, mode);
 	atEnd(() => target.discard());
-	if (target.path === undefined) return target;
-	if (replaced.has(target.path)) throw new InputError(`two outputs are the same file: ${path}`);
-	replaced.add(target.path);
-	atEnd(() => replaced.delete(target.path));
+	if (target.path) claimOutput(path, target.path, `${target.path}.partial`);
 	return target;
 }
 

@@ -3,6 +3,7 @@ const { existsSync, statSync } = require("node:fs");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { Scorer } = require("@knowledgepulse/scoring");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
+const { claimInput } = require("./claims.js");
 const { InputError, atEnd, cannot } = require("./exit.js");
 const { openFile } = require("./output.js");
 const { say } = require("./terminal.js");
@@ -53,6 +54,7 @@ async function scorerOf(options, { profiles, saved, store }) {
 	const shared = store ? { ...settings, store, storeMode: "required" } : settings;
 	// A memory that is only read must exist.
 	if (memory === undefined || (saved && !existsSync(memory))) return new Scorer(shared);
+	if (!saved) claimInput(memory);
 	try {
 		if (!statSync(memory).isFile()) throw new InputError(`${memory}: expected a regular file`);
 		return await Scorer.load(memory, shared);

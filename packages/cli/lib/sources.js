@@ -4,6 +4,7 @@ const { readdir, stat } = require("node:fs/promises");
 const { sep } = require("node:path");
 const { addAbortSignal } = require("node:stream");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
+const { claimInput } = require("./claims.js");
 const { InputError, cannot } = require("./exit.js");
 const { count, warn } = require("./terminal.js");
 
@@ -147,6 +148,7 @@ async function sourcesOf(args) {
 		throw new InputError("standard input (-) can be read only once");
 	const sources = [];
 	for (const argument of args) sources.push(await sourcesOfOne(argument));
+	for (const { path } of sources.flat()) if (path !== undefined) claimInput(path);
 	return sources.flat();
 }
 
@@ -187,6 +189,7 @@ async function inOrder(sources, signal) {
 
 /** The contents of a file or a pipe of at most `LONGEST` bytes. */
 async function boundedContentsOf(path, { signal }) {
+	claimInput(path);
 	const read = async () => {
 		const isPipe = (await stat(path)).isFIFO();
 		const parts = [];

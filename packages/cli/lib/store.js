@@ -1,6 +1,7 @@
 /** Stores by their URLs. */
 const { existsSync } = require("node:fs");
 const { fileURLToPath } = require("node:url");
+const { claimInput } = require("./claims.js");
 const { InputError } = require("./exit.js");
 
 /** The parameters of libpq that pg takes, with those that it does not need. */
@@ -56,6 +57,7 @@ function sqliteOf(url) {
 	const path = fileOf(place);
 	if (parameters.get("create") !== "1" && !existsSync(path))
 		throw storeError(`there is no file ${path}; create=1 after the ? creates it`);
+	claimInput(path);
 	const { SqliteStore } = load("sqlite", "@photostructure/sqlite");
 	return new SqliteStore({ path, ...options });
 }
