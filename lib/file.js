@@ -36,8 +36,10 @@ async function rename(from, to) {
 
 /** Returns the path of the file that a path names through links, which need not exist. */
 async function targetOf(path, links = 0) {
-	const link = await fs.readlink(path).catch(() => undefined);
-	if (link === undefined || links === MAX_LINKS) return path;
+	// The kernel resolves what exists, because some links, such as those of /proc, only look like paths.
+	const found = await fs.realpath(path).catch(() => undefined);
+	const link = found === undefined && (await fs.readlink(path).catch(() => undefined));
+	if (!link || links === MAX_LINKS) return found ?? path;
 	return targetOf(resolve(dirname(path), link), links + 1);
 }
 
@@ -51,18 +53,17 @@ async function openInPlace(path) {
 /**
  * Opens new contents for a file; a new file gets the permissions `mode`. Always call `discard` in the end. At any moment,
  * even after a crash, the file has either the old or the new contents. Links are followed; a file keeps its permissions
- * and, if possible, its owner. Devices and pipes are written in place.
+ * and, if possible, its owner. Devices and pipes are written in place. The contents are at `made` until they are complete,
+ * by default under a name that nobody else can guess, and opened with `flags`, which must not follow a link there.
  */
-async function openReplacement(path, mode) {
+async function openReplacement(path, mode, { made, flags = "wx" } = {}) {
 	const found = await fs.stat(path).catch(() => undefined);
-	// The kernel resolves what exists, because some links, such as those of /proc, only look like paths.
-	const target = found ? await fs.realpath(path) : await targetOf(path);
+	const target = await targetOf(path);
 	if (found && !found.isFile() && !found.isDirectory()) return openInPlace(path);
-	// The name cannot be guessed, so nobody can put a link in its place.
-	const temporary = join(dirname(target), `.kp-${randomUUID()}.tmp`);
+	const temporary = made ?? join(dirname(target), `.kp-${randomUUID()}.tmp`);
 	// Opened first, because the folder may be unreadable.
 	const folder = process.platform === "win32" ? undefined : await fs.open(dirname(target));
-	const file = await fs.open(temporary, "wx", mode).catch(async (error) => {
+	const file = await fs.open(temporary, flags, mode).catch(async (error) => {
 		await folder?.close();
 		throw error;
 	});
@@ -108,4 +109,4 @@ async function replaceFile(path, bytes) {
 	}
 }
 
-module.exports = { openReplacement, replaceFile };
+module.exports = { openReplacement, replaceFile, targetOf };

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
+	appendFileSync,
 	existsSync,
 	mkdirSync,
 	mkdtempSync,
@@ -16,7 +17,18 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Scorer } from "@knowledgepulse/scoring";
 import { repeats } from "../../../__test__/support/draws.mjs";
-import { endOf, file, folder, linesOf, OFF, parsed, start, traceOf } from "./support.mjs";
+import {
+	assertEnds,
+	endOf,
+	file,
+	folder,
+	linesOf,
+	OFF,
+	parsed,
+	rowsOf,
+	start,
+	traceOf,
+} from "./support.mjs";
 
 /** Ends a command that hangs. */
 const LIMIT = { timeout: 60_000 };
@@ -72,7 +84,8 @@ for (const [args, old, isWhole] of WRITING)
 			// Only a process that a signal has ended at once leaves anything else.
 			const others = readdirSync(cwd).filter((name) => name !== "out");
 			const isPartial = others.length === 1 && others[0] === "out.partial";
-			if (isPartial) assert.ok(areLines(readFileSync(join(cwd, "out.partial"), "utf8")));
+			if (isPartial && signal === null)
+				assert.ok(areLines(readFileSync(join(cwd, "out.partial"), "utf8")));
 			else if (signal === null) assert.deepEqual(others, []);
 			rmSync(cwd, { recursive: true });
 		}
@@ -103,6 +116,68 @@ test("kp-score leaves the file of -o after Ctrl-C, and puts the rows so far besi
 	assert.equal(readFileSync(join(folder, "kept.jsonl"), "utf8"), "old\n");
 	assert.equal(parsed(readFileSync(join(folder, "kept.jsonl.partial"), "utf8")).length, 3);
 	assert.match(stderr, /written to .*kept\.jsonl\.partial\n(.*\n)*interrupted after 3 traces\n$/);
+});
+
+test("kp-score leaves what an interrupted command has written, and refuses to write there", async () => {
+	file("left/out.partial", "precious\n");
+	file("left/memory", "old");
+	for (const args of [
+		["import", "few.jsonl", "-o", "left/out"],
+		["score", "few.jsonl", ...OFF, "-o", "left/out"],
+		["calibrate", "few.jsonl", ...OFF, "--rows", "left/out"],
+		["score", "few.jsonl", "--novelty", "words", "--memory", "left/new", "-o", "left/out"],
+	]) {
+		const { stderr } = await assertEnds(2, args);
+		assert.match(stderr, /left.out\.partial/);
+	}
+	assert.deepEqual(readdirSync(join(folder, "left")).sort(), ["memory", "out.partial"]);
+	assert.equal(readFileSync(join(folder, "left/out.partial"), "utf8"), "precious\n");
+});
+
+test("kp-score score --memory goes on from the rows of interrupted commands", async () => {
+	const args = ["score", "-", "--novelty", "words", "--memory", "on.kpcache", "-o", "on.jsonl"];
+	const idsIn = (name) => parsed(readFileSync(join(folder, name), "utf8")).map(({ id }) => id);
+	for (const first of [1, 3]) {
+		const input = linesOf([first, first + 1].map((n) => traceOf(n)));
+		const { stderr } = await interrupt(args, { input, said: /after 2 traces/ });
+		assert.match(stderr, /written to .*on\.jsonl\.partial/);
+	}
+	assert.deepEqual(idsIn("on.jsonl.partial"), ["t:1", "t:2", "t:3", "t:4"]);
+	const input = linesOf([1, 2, 3, 4, 5].map((n) => traceOf(n)));
+	const gate = ["--threshold", "0.01", "--min-share", "1"];
+	const { stderr } = await assertEnds(0, [...args, ...gate], { input });
+	assert.match(stderr, /^goes on from .*on\.jsonl\.partial: 4 rows$/m);
+	assert.match(stderr, /5 of 5 \(100\.0 %\) score 0\.01 or more/);
+	assert.deepEqual(idsIn("on.jsonl"), ["t:1", "t:2", "t:3", "t:4", "t:5"]);
+	assert.ok(!existsSync(join(folder, "on.jsonl.partial")));
+});
+
+test("kp-score leaves only files that the next run goes on from or removes when it is killed", async (t) => {
+	if (process.platform === "win32") return t.skip("no signals");
+	mkdirSync(join(folder, "killed"));
+	const args = ["score", "-", "--novelty", "words", "--memory", "killed/m", "-o", "killed/out"];
+	const child = start(args, LIMIT);
+	const ended = endOf(child);
+	child.stdin.write(linesOf([1, 2].map((n) => traceOf(n))));
+	const partial = join(folder, "killed/out.partial");
+	while (!existsSync(partial) || readFileSync(partial, "utf8").split("\n").length < 3)
+		await sleep(20);
+	child.kill("SIGKILL");
+	await ended;
+	for (const name of readdirSync(join(folder, "killed")))
+		assert.match(name, /^(m|out)\.(partial|lock)$/);
+	// As if it had been killed within a line.
+	appendFileSync(partial, '{"id":"t:3","sco');
+	const input = linesOf([1, 2, 3].map((n) => traceOf(n)));
+	await assertEnds(0, args, { input });
+	assert.deepEqual(readdirSync(join(folder, "killed")).sort(), ["m", "out"]);
+	const rows = parsed(readFileSync(join(folder, "killed/out"), "utf8"));
+	assert.deepEqual(
+		rows.map(({ id }) => id),
+		["t:1", "t:2", "t:3"],
+	);
+	const all = await rowsOf(["score", "-", "--novelty", "words"], { input });
+	assert.deepEqual(rows, all);
 });
 
 /** A server that never answers. */

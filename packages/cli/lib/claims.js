@@ -33,14 +33,14 @@ function claimInput(path) {
 	if (outputs.size > 0 && keysOf(path).some((key) => outputs.has(key))) refuse(path);
 }
 
-/** Notes a file that the command writes; its path without links is `target`, and it is made beside that as `made`. */
-function claimOutput(path, target, made) {
-	const keys = [target, made].flatMap(keysOf);
+/** Notes a file that the command writes: its path, that without links, and those of files beside it. */
+function claimOutput(path, ...targets) {
+	const keys = targets.flatMap(keysOf);
 	if (keys.some((key) => outputs.has(key)))
 		throw new InputError(`two outputs are the same file: ${path}`);
 	// A file that does not exist is no input.
 	const isInput = (input) => keysOf(input).some((key) => keys.includes(key));
-	if (keys.length > 2 && [...inputs].some(isInput)) refuse(path);
+	if (keys.length > targets.length && [...inputs].some(isInput)) refuse(path);
 	for (const key of keys) outputs.add(key);
 	atEnd(() => outputs.clear());
 }

@@ -162,11 +162,11 @@ class Job extends AbortController {
 	static async open(options, sources = undefined) {
 		const job = new Job(options);
 		if (sources) await job.read(sources);
-		const { output } = options;
+		const { goesOn, output, table } = options;
 		job.output =
 			output === undefined
 				? new Output(process.stdout, { ...options, signal: job.signal })
-				: await openFile(output, { signal: job.signal, table: options.table });
+				: await openFile(output, { signal: job.signal, table, goesOn });
 		return job;
 	}
 

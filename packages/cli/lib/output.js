@@ -1,12 +1,14 @@
 /** The outputs for data: standard output, and files. */
 const { once } = require("node:events");
 const { constants, fstatSync, openSync } = require("node:fs");
-const { stat } = require("node:fs/promises");
+const { rm, stat } = require("node:fs/promises");
 const { setTimeout: sleep } = require("node:timers/promises");
+const { openReplacement, targetOf } = require("@knowledgepulse/scoring/internal/file");
 const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
 const { claimOutput } = require("./claims.js");
 const { GRACE_MS, InputError, atEnd, cannot, causeOf } = require("./exit.js");
-const { shown } = require("./terminal.js");
+const { say, shown } = require("./terminal.js");
+const { APPENDING, Unfinished } = require("./unfinished.js");
 
 /** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
 const CLOSED = ["EOF", "EPIPE"];
@@ -89,13 +91,36 @@ async function openPipe(path, { signal, table }) {
 		}
 }
 
-/** Opens new contents for a file that the command does not read or write under another name. */
-async function openNew(path, mode) {
-	const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
-	const target = await openReplacement(path, mode);
-	atEnd(() => target.discard());
-	if (target.path) claimOutput(path, target.path, `${target.path}.partial`);
-	return target;
+const PAUSE_MS = 50;
+
+/** Waits for the lock beside a file, which the system releases when its process ends. */
+async function lock(file, signal) {
+	const { native } = require("@knowledgepulse/scoring/internal/native");
+	const path = `${file}.lock`;
+	for (let isSaid = false; ; isSaid = true) {
+		const taken = native.FileLock.take(path);
+		if (taken) return atEnd(() => taken.release());
+		if (!isSaid) say(`waiting for another process, which uses ${file} (its lock is ${path})`);
+		await until(signal, sleep(PAUSE_MS));
+	}
+}
+
+/** Opens new contents for a file, made in `FILE.partial`, which an interrupted command may have left. */
+async function openNew(path, { signal, mode, isState, goesOn }) {
+	const target = await targetOf(path);
+	const made = `${target}.partial`;
+	claimOutput(path, target, made);
+	if (isState || goesOn) await lock(target, signal);
+	if (isState) await rm(made, { force: true });
+	const unfinished = goesOn ? await Unfinished.open(target) : undefined;
+	const flags = goesOn ? APPENDING : "wx";
+	const file = await openReplacement(target, mode, { made, flags }).catch((error) => {
+		if (error.code !== "EEXIST") throw error;
+		throw new InputError(
+			`${made} is there, from a command that was interrupted: remove it, or give it another name`,
+		);
+	});
+	return { ...file, made, unfinished };
 }
 
 const isSame = (one, other) => one.dev === other.dev && one.ino === other.ino;
@@ -110,27 +135,43 @@ function isStandardOutput(found) {
 }
 
 /**
- * Opens a file, which gets its new contents as a whole when they are complete. What an interrupted command has written is
- * put beside it, with the ending `.partial`.
+ * Opens a file, which gets its new contents as a whole when they are complete. What an interrupted command has written stays
+ * beside it, with the ending `.partial`: a command that `goesOn` continues it, others refuse. A file of a state (`isState`)
+ * is of one process at a time, as is one that goes on, and has nothing to be continued.
  * @throws {InputError} if the file cannot be written at all.
  */
-async function openFile(path, { signal, mode = 0o666, table = false }) {
+async function openFile(path, options) {
+	const { signal, mode = 0o666, isState = false, table = false } = options;
 	let target;
 	try {
 		const found = await stat(path).catch(() => undefined);
 		if (found?.isDirectory()) throw new Error("it is a directory");
 		if (found && isStandardOutput(found)) return new Output(process.stdout, { signal, table });
 		if (found?.isFIFO()) return await openPipe(path, { signal, table });
-		target = await openNew(path, mode);
+		const isDevice = found && !found.isFile();
+		target = isDevice ? await openReplacement(path) : await openNew(path, { ...options, mode });
 	} catch (error) {
 		if (error === signal?.reason || error instanceof InputError) throw error;
 		throw cannot("write", path, error);
 	}
+	const { made, unfinished } = target;
 	const failed = (error) => fail(path, error);
-	let isEmpty = true;
+	let isEmpty = !unfinished?.size;
+	let isCommitted = false;
+	const commit = (to) => {
+		isCommitted = true;
+		return target.commit(to);
+	};
+	atEnd(async () => {
+		// What was there stays, and rows whose runs a store has.
+		const isKept = unfinished?.size > 0 || (unfinished?.added.size > 0 && !isEmpty);
+		if (isKept && !isCommitted) await commit(made).catch(() => {});
+		await target.discard();
+	});
 	return {
 		/** The file without links. */
 		path: target.path,
+		unfinished,
 		isClosed: false,
 		isTerminal: false,
 		isText: table,
@@ -141,10 +182,10 @@ async function openFile(path, { signal, mode = 0o666, table = false }) {
 		},
 		/** Resolves to the path of what is written, if any. */
 		async commit() {
-			const isPartial = signal?.aborted && target.path !== undefined;
-			const partial = isPartial ? `${target.path}.partial` : undefined;
+			const partial = signal?.aborted && !isState ? made : undefined;
 			if (partial && isEmpty) return undefined;
-			await target.commit(partial).catch(failed);
+			if (!partial) await unfinished?.end();
+			await commit(partial).catch(failed);
 			return partial ?? path;
 		},
 	};

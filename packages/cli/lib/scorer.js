@@ -1,12 +1,9 @@
 /** The scorer of a command, with its memory. */
 const { existsSync, statSync } = require("node:fs");
-const { setTimeout: sleep } = require("node:timers/promises");
 const { Scorer } = require("@knowledgepulse/scoring");
-const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { claimInput } = require("./claims.js");
 const { InputError, atEnd, cannot } = require("./exit.js");
 const { openFile } = require("./output.js");
-const { say } = require("./terminal.js");
 
 async function profilesOf(job) {
 	const path = job.options.profiles;
@@ -63,25 +60,10 @@ async function scorerOf(options, { profiles, saved, store }) {
 	}
 }
 
-const PAUSE_MS = 50;
-
-/** Waits for the lock beside a file, which the system releases when its process ends. */
-async function lock(file, signal) {
-	const { native } = require("@knowledgepulse/scoring/internal/native");
-	const path = `${file}.lock`;
-	for (let isSaid = false; ; isSaid = true) {
-		const taken = native.FileLock.take(path);
-		if (taken) return atEnd(() => taken.release());
-		if (!isSaid) say(`waiting for another process, which uses ${file} (its lock is ${path})`);
-		await until(signal, sleep(PAUSE_MS));
-	}
-}
-
 /** Opens the memory file for writing, once no other process does. */
 async function memoryOf(path, { signal }) {
-	const file = await openFile(path, { mode: 0o600 });
+	const file = await openFile(path, { signal, mode: 0o600, isState: true });
 	if (file.path === undefined) throw new InputError(`${path}: expected a regular file`);
-	await lock(file.path, signal);
 	return file;
 }
 

@@ -1,4 +1,5 @@
 /** kp-score score */
+const { createReadStream } = require("node:fs");
 const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
 const { isSelected } = require("../facts.js");
@@ -64,6 +65,20 @@ async function refuseRows(error, { signal, sources }) {
 	);
 }
 
+/** Passes the rows that an interrupted command has written to `take`. */
+async function takeEarlier(job, take) {
+	const { path, size, written } = job.output.unfinished ?? {};
+	if (!size) return;
+	const { contentOf } = require("../rows.js");
+	const { rows } = await contentOf({ name: path, bytes: () => createReadStream(path) }, job.signal);
+	if (!rows) throw new InputError(`${path} is there, and has no rows: give it another name`);
+	for await (const row of rows) {
+		written.add(row.id);
+		take(row);
+	}
+	job.note(`goes on from ${path}: ${count(written.size, "row")}`);
+}
+
 const highestOf = (rows, top) => rows.sort((a, b) => b.score - a.score).slice(0, top);
 
 module.exports = async function score(args, given) {
@@ -72,7 +87,9 @@ module.exports = async function score(args, given) {
 	const { by, html, threshold, minShare, memory, top } = options;
 	if (minShare !== undefined && threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
-	const job = await Job.open(options, await sourcesOf(args[0]));
+	const hasState = (memory ?? options.store ?? process.env.KP_SCORE_STORE) !== undefined;
+	const goesOn = hasState && !by && top === undefined && !options.table;
+	const job = await Job.open({ ...options, goesOn }, await sourcesOf(args[0]));
 	const { output } = job;
 	const page = html && (await openFile(html, job));
 	job.labels = await Labels.of(job);
@@ -84,14 +101,18 @@ module.exports = async function score(args, given) {
 	const summaries = new Summaries(by);
 	/** For a page, the rows; with `--top`, the candidates for the highest ones. */
 	let kept = [];
-	const take = async (row) => {
-		if (!isSelected(row, options)) return;
+	const add = (row) => {
 		statistics.add(row);
 		if (by) summaries.add(row);
-		else if (top === undefined) await show(output, row, lineOf);
 		if (page || top !== undefined) kept.push(row);
 		if (kept.length >= 2 * top) kept = highestOf(kept, top);
 	};
+	const take = async (row) => {
+		if (!isSelected(row, options) || output.unfinished?.written.has(row.id)) return;
+		add(row);
+		if (!by && top === undefined) await show(output, row, lineOf);
+	};
+	await takeEarlier(job, add);
 	const isNeeded = minShare !== undefined || memory !== undefined || page !== undefined;
 	const isShown = top !== undefined || by !== undefined || !output.isTerminal;
 	const scoring = job.each(evaluate(scorer, job, known), take, { isNeeded, isShown });
