@@ -4,22 +4,13 @@ const { basename, dirname, join } = require("node:path");
 const { InputError, atEnd } = require("./exit.js");
 
 const inputs = new Set();
-/** The keys of the outputs. */
+/** The places of the outputs: names in the real paths of their folders, and of those that exist what {@link numberOf} gives. */
 const outputs = new Set();
 
-function attempt(call) {
-	try {
-		return call();
-	} catch {
-		return undefined;
-	}
-}
-
-/** What tells a file from others: its name in the real path of its folder, and if it exists, its device and number. */
-function keysOf(path) {
-	const folder = attempt(() => realpathSync.native(dirname(path))) ?? dirname(path);
-	const { dev, ino = 0n } = attempt(() => statSync(path, { bigint: true })) ?? {};
-	return [join(folder, basename(path)), ...(ino === 0n ? [] : [`${dev}:${ino}`])];
+/** The device and number of a file under any name; undefined if it does not exist. */
+function numberOf(path) {
+	const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+	return found?.ino ? `${found.dev}:${found.ino}` : undefined;
 }
 
 function refuse(path) {
@@ -30,18 +21,19 @@ function refuse(path) {
 function claimInput(path) {
 	if (inputs.size === 0) atEnd(() => inputs.clear());
 	inputs.add(path);
-	if (outputs.size > 0 && keysOf(path).some((key) => outputs.has(key))) refuse(path);
+	if (outputs.size > 0 && outputs.has(numberOf(path))) refuse(path);
 }
 
 /** Notes a file that the command writes: its path, that without links, and those of files beside it. */
 function claimOutput(path, ...targets) {
-	const keys = targets.flatMap(keysOf);
-	if (keys.some((key) => outputs.has(key)))
+	const numbers = targets.map(numberOf).filter(Boolean);
+	const names = targets.map((target) => join(realpathSync(dirname(target)), basename(target)));
+	const places = [...names, ...numbers];
+	if (places.some((place) => outputs.has(place)))
 		throw new InputError(`two outputs are the same file: ${path}`);
-	// A file that does not exist is no input.
-	const isInput = (input) => keysOf(input).some((key) => keys.includes(key));
-	if (keys.length > targets.length && [...inputs].some(isInput)) refuse(path);
-	for (const key of keys) outputs.add(key);
+	const isInput = (input) => numbers.includes(numberOf(input));
+	if (numbers.length > 0 && [...inputs].some(isInput)) refuse(path);
+	for (const place of places) outputs.add(place);
 	atEnd(() => outputs.clear());
 }
 

@@ -1,5 +1,6 @@
 /** Imports and scores the sources of a job. */
 const { isAbsolute, relative, resolve, sep } = require("node:path");
+const { isId } = require("@knowledgepulse/scoring/internal/options");
 const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
 const { CLAUDE } = require("./places.js");
 
@@ -57,6 +58,9 @@ function projectOf(path) {
 	return isAbsolute(below) || project === ".." || rest.length === 0 ? null : project;
 }
 
+const withProject = (row, group) =>
+	group === undefined && row.source ? { ...row, group: projectOf(row.source.name) } : row;
+
 /**
  * Yields the rows of all traces in order, or `{ error }` with `errors: "collect"`; see `evaluateLogs`. Without
  * `--group`, sessions of Claude Code are grouped by project. After an abort, nothing more is read, and unscored
@@ -73,12 +77,48 @@ function evaluate(scorer, job, known) {
 	async function* rows() {
 		for await (const lines of evaluation.lines())
 			for (const line of lines.toString().split("\n").slice(0, -1)) {
-				const row = JSON.parse(line);
-				if (group === undefined && row.source) row.group = projectOf(row.source.name);
-				yield row;
+				yield withProject(JSON.parse(line), group);
 			}
 	}
 	return Object.defineProperty(rows(), "report", { get: () => evaluation.report });
 }
 
-module.exports = { callWithAll, evaluate, importTraces };
+/**
+ * Yields the rows that an interrupted command has left out: of the runs that it had added to the store, as they were scored
+ * then, and of those that the store did not have.
+ */
+function evaluateRest(scorer, job, { added, written }) {
+	const { group } = job.options;
+	const imported = importTraces(job);
+	const origins = [];
+	const failures = [];
+	let known = 0;
+	async function* traces() {
+		for await (const { error, trace, provenance } of imported) {
+			const isWritten = written.has(trace?.id);
+			if (error) failures.push({ error });
+			else if (!isWritten) origins.push(provenance);
+			if (isWritten) known += 1;
+			// The others are not scored at all: the store may have forgotten them.
+			else if (trace) yield `${JSON.stringify(trace)}\n`;
+		}
+	}
+	const settings = { format: "reasoning-trace", group, known: "again" };
+	const evaluation = scorer.evaluateLogs({ name: "rest", data: traces() }, settings);
+	onAbort(job.signal, () => evaluation.return().catch(() => {}));
+	async function* rows() {
+		for await (const row of evaluation) {
+			const { source, successFrom, confidenceFrom, facts } = origins.shift();
+			const isLeft = !isId(row.id) || (added.has(row.id) && !written.has(row.id));
+			if (isId(row.id)) written.add(row.id);
+			const whole = { ...row, source, successFrom, confidenceFrom, facts };
+			if (isLeft) yield withProject(whole, group);
+			else known += 1;
+		}
+		yield* failures;
+	}
+	const report = () => ({ inputs: imported.report.inputs, known });
+	return Object.defineProperty(rows(), "report", { get: report });
+}
+
+module.exports = { callWithAll, evaluate, evaluateRest, importTraces };

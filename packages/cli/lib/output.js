@@ -8,7 +8,7 @@ const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
 const { claimOutput } = require("./claims.js");
 const { GRACE_MS, InputError, atEnd, cannot, causeOf } = require("./exit.js");
 const { say, shown } = require("./terminal.js");
-const { APPENDING, Unfinished } = require("./unfinished.js");
+const { Unfinished } = require("./unfinished.js");
 
 /** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
 const CLOSED = ["EOF", "EPIPE"];
@@ -112,8 +112,8 @@ async function openNew(path, { signal, mode, isState, goesOn }) {
 	claimOutput(path, target, made);
 	if (isState || goesOn) await lock(target, signal);
 	if (isState) await rm(made, { force: true });
-	const unfinished = goesOn ? await Unfinished.open(target) : undefined;
-	const flags = goesOn ? APPENDING : "wx";
+	const unfinished = goesOn ? new Unfinished(target) : undefined;
+	const flags = unfinished?.size ? "a" : "wx";
 	const file = await openReplacement(target, mode, { made, flags }).catch((error) => {
 		if (error.code !== "EEXIST") throw error;
 		throw new InputError(
@@ -184,7 +184,7 @@ async function openFile(path, options) {
 		async commit() {
 			const partial = signal?.aborted && !isState ? made : undefined;
 			if (partial && isEmpty) return undefined;
-			if (!partial) await unfinished?.end();
+			if (!partial) unfinished?.end();
 			await commit(partial).catch(failed);
 			return partial ?? path;
 		},

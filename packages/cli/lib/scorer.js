@@ -76,6 +76,7 @@ async function openScorer(job, { saved = false, again = !saved } = {}) {
 	const { memory, store: url = memory === undefined && process.env.KP_SCORE_STORE } = options;
 	const store = url ? require("./store.js").storeOf(url) : undefined;
 	if (store) atEnd(() => store.close());
+	if (store && saved) job.output.unfinished?.follow(store);
 	const file = saved && memory !== undefined && (await memoryOf(memory, job));
 	const profiles = await profilesOf(job);
 	const scorer = await job.until(scorerOf(options, { profiles, saved, store }));

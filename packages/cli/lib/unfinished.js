@@ -1,34 +1,21 @@
 /** What an interrupted command leaves beside the file of `-o`: rows, and the ids of the runs that it has added to a store. */
-const { appendFileSync, constants } = require("node:fs");
-const { open, readFile, rm } = require("node:fs/promises");
-
-const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_RDWR, O_WRONLY } = constants;
-
-/** For the end of a file, but not where a link leads. */
-const APPENDING = O_APPEND | O_CREAT | O_NOFOLLOW | O_WRONLY;
+const fs = require("node:fs");
 
 const LINE_FEED = 10;
 
-/** Cuts off what follows the last whole line of a file. Returns the size of the file, or 0 if there is none. */
-async function cutLine(path) {
-	const file = await open(path, O_RDWR | O_NOFOLLOW).catch((error) => {
-		if (error.code !== "ENOENT") throw error;
-	});
-	if (!file) return 0;
-	try {
-		const { size } = await file.stat();
-		const last = Buffer.alloc(1);
-		let end = size;
-		for (; end > 0; end -= 1) {
-			await file.read(last, 0, 1, end - 1);
-			if (last[0] === LINE_FEED) break;
-		}
-		// Without a line it is another file.
-		if (end > 0) await file.truncate(end);
-		return end || size;
-	} finally {
-		await file.close();
-	}
+/** Cuts off what follows the last whole line of a file. Returns its size. Removes one that is empty, or a link. */
+function cutLine(path) {
+	if (!fs.lstatSync(path, { throwIfNoEntry: false })?.size) fs.rmSync(path, { force: true });
+	if (!fs.existsSync(path)) return 0;
+	const file = fs.openSync(path, "r+");
+	const { size } = fs.fstatSync(file);
+	const last = Buffer.alloc(1);
+	let end = size;
+	while (end > 0 && fs.readSync(file, last, 0, 1, end - 1) && last[0] !== LINE_FEED) end -= 1;
+	// Without a line it is another file.
+	if (end > 0) fs.ftruncateSync(file, end);
+	fs.closeSync(file);
+	return end || size;
 }
 
 class Unfinished {
@@ -36,44 +23,34 @@ class Unfinished {
 	/** The file of the rows, and its size. */
 	path;
 	size;
-	/** The ids of the runs whose rows are there. */
+	/** The ids of the runs whose rows are there, and of those that were added to a store, with a row or not yet. */
 	written = new Set();
-	/** The ids of the runs that were added to a store, with a row or not yet. */
-	added;
+	added = new Set();
 
-	static async open(target) {
-		const unfinished = new Unfinished();
-		unfinished.path = `${target}.partial`;
-		unfinished.#journal = `${target}.pending`;
-		unfinished.size = await cutLine(unfinished.path);
-		await cutLine(unfinished.#journal);
-		const text = await readFile(unfinished.#journal, "utf8").catch(() => "");
-		const lines = text.split("\n").filter(Boolean);
-		unfinished.added = new Set(lines.map((line) => JSON.parse(line)));
-		return unfinished;
+	constructor(target) {
+		this.path = `${target}.partial`;
+		this.#journal = `${target}.pending`;
+		this.size = cutLine(this.path);
+		if (cutLine(this.#journal) === 0) return;
+		const lines = fs.readFileSync(this.#journal, "utf8").trim().split("\n");
+		for (const line of lines) this.added.add(JSON.parse(line));
 	}
 
-	/** A store that notes the ids of the runs before it gets them: whatever ends this process, none is without a row. */
-	before(store) {
-		const note = ({ id }) => {
-			if (id === null) return;
-			this.added.add(id);
-			appendFileSync(this.#journal, `${JSON.stringify(id)}\n`, { flag: APPENDING, mode: 0o600 });
-		};
-		return {
-			append(entries, options) {
-				entries.forEach(note);
-				return store.append(entries, options);
-			},
-			read: (options) => store.read(options),
-			close: () => store.close(),
+	/** Notes the ids of runs before a store gets them: whatever ends this process, none is without a row. */
+	follow(store) {
+		const append = store.append.bind(store);
+		store.append = (entries, options) => {
+			for (const { id } of entries) if (id !== null) this.added.add(id);
+			const lines = entries.map(({ id }) => (id === null ? "" : `${JSON.stringify(id)}\n`));
+			fs.appendFileSync(this.#journal, lines.join(""), { mode: 0o600 });
+			return append(entries, options);
 		};
 	}
 
-	/** Forgets the ids: all rows are written. */
+	/** Forgets the ids, because all rows are written. */
 	end() {
-		return rm(this.#journal, { force: true });
+		fs.rmSync(this.#journal, { force: true });
 	}
 }
 
-module.exports = { APPENDING, Unfinished };
+module.exports = { Unfinished };

@@ -1,7 +1,7 @@
 /** kp-score score */
 const { createReadStream } = require("node:fs");
 const { InputError } = require("../exit.js");
-const { evaluate } = require("../engine.js");
+const { evaluate, evaluateRest } = require("../engine.js");
 const { isSelected } = require("../facts.js");
 const { openFile, show } = require("../output.js");
 const { Summaries, summaryTable } = require("../summaries.js");
@@ -91,6 +91,7 @@ module.exports = async function score(args, given) {
 	const goesOn = hasState && !by && top === undefined && !options.table;
 	const job = await Job.open({ ...options, goesOn }, await sourcesOf(args[0]));
 	const { output } = job;
+	const { unfinished } = output;
 	const page = html && (await openFile(html, job));
 	job.labels = await Labels.of(job);
 	const again = options.again === true;
@@ -108,14 +109,17 @@ module.exports = async function score(args, given) {
 		if (kept.length >= 2 * top) kept = highestOf(kept, top);
 	};
 	const take = async (row) => {
-		if (!isSelected(row, options) || output.unfinished?.written.has(row.id)) return;
+		const isThere = !isRest && unfinished?.written.has(row.id);
+		if (isThere || !isSelected(row, options)) return;
 		add(row);
 		if (!by && top === undefined) await show(output, row, lineOf);
 	};
-	await takeEarlier(job, add);
 	const isNeeded = minShare !== undefined || memory !== undefined || page !== undefined;
 	const isShown = top !== undefined || by !== undefined || !output.isTerminal;
-	const scoring = job.each(evaluate(scorer, job, known), take, { isNeeded, isShown });
+	await takeEarlier(job, add);
+	const isRest = known === "skip" && unfinished?.added.size > 0;
+	const rows = isRest ? evaluateRest(scorer, job, unfinished) : evaluate(scorer, job, known);
+	const scoring = job.each(rows, take, { isNeeded, isShown });
 	const remarks = await scoring.catch((error) => refuseRows(error, job));
 	const highest = highestOf(kept, top);
 	if (top !== undefined) for (const row of highest) await show(output, row, lineOf);
