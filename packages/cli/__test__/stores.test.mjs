@@ -15,6 +15,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { Scorer } from "@knowledgepulse/scoring";
 import {
 	assertEnds,
 	endOf,
@@ -29,6 +30,7 @@ import {
 
 const require = createRequire(import.meta.url);
 const { DatabaseSync } = require("@photostructure/sqlite");
+const { SqliteStore } = require("@knowledgepulse/scoring-stores/sqlite");
 const { fileOf } = require("../lib/store.js");
 const { masked } = require("../lib/terminal.js");
 
@@ -257,6 +259,47 @@ test("kp-score explain finds what score finds with a store of many entries", asy
 	const found = explained.map(({ report }) => [report.score, report.novelty.nearest]);
 	const expected = scored.map(({ score, nearest }) => [score, nearest]);
 	assert.deepEqual(found, expected);
+});
+
+test("kp-score takes the bounds of the namespace of its store", async () => {
+	const store = new SqliteStore({ path: join(folder, "bounds.db"), namespace: "wide" });
+	const scorer = new Scorer({ store, cache: { maxElements: 100_000, ttlMs: 9e9 } });
+	await scorer.remember(traceOf(1));
+	scorer.close();
+	await store.close();
+	const url = ["--store", "sqlite:bounds.db?namespace=wide"];
+	const explained = await rowsOf(["explain", "second.jsonl", ...url]);
+	const scored = await rowsOf(["score", "second.jsonl", "--again", ...url]);
+	assert.deepEqual(
+		explained.map(({ report }) => report.score),
+		scored.map(({ score }) => score),
+	);
+	assert.equal(entriesOf("bounds.db"), 4);
+});
+
+test("kp-score explain, compare and calibrate create no namespace and no database", async () => {
+	await assertEnds(0, ["score", "one.jsonl", "--store", "sqlite:read.db?create=1"]);
+	for (const args of [
+		["explain", "one.jsonl"],
+		["compare", "one.jsonl", "first.jsonl"],
+	])
+		for (const url of ["sqlite:read.db?namespace=typo", "sqlite:unread.db?create=1"]) {
+			const { stderr } = await assertEnds(0, [...args, "--novelty", "words", "--store", url]);
+			assert.match(
+				stderr,
+				/^warning: the store has no such namespace yet: .*compared with nothing/m,
+			);
+		}
+	const db = new DatabaseSync(join(folder, "read.db"));
+	assert.deepEqual(
+		db
+			.prepare("SELECT name FROM novelty_head")
+			.all()
+			.map(({ name }) => name),
+		["default"],
+	);
+	db.close();
+	assert.ok(!existsSync(join(folder, "unread.db")));
 });
 
 test("kp-score explain compares with a copy of its store, which may be empty", async () => {

@@ -4,6 +4,7 @@ const { Scorer } = require("@knowledgepulse/scoring");
 const { claimInput } = require("./claims.js");
 const { InputError, atEnd, cannot } = require("./exit.js");
 const { openFile } = require("./output.js");
+const { warn } = require("./terminal.js");
 
 async function profilesOf(job) {
 	const path = job.options.profiles;
@@ -44,9 +45,9 @@ async function openAlone(job) {
 	return scorer;
 }
 
-async function scorerOf(options, { profiles, saved, store }) {
+async function scorerOf(options, { bounds, profiles, saved, store }) {
 	const { memory } = options;
-	const settings = settingsOf(options, profiles);
+	const settings = { ...settingsOf(options, profiles), cache: bounds };
 	if (store && !saved) return copyOf(store, settings);
 	const shared = store ? { ...settings, store, storeMode: "required" } : settings;
 	// A memory that is only read must exist.
@@ -67,6 +68,17 @@ async function memoryOf(path, { signal }) {
 	return file;
 }
 
+const HEADER_MS = 5000;
+
+/** The bounds of what is compared, as a namespace has them; null if a store has none yet. If it fails, the scorer says why. */
+async function boundsOf(store) {
+	const asked = store?.header({ signal: AbortSignal.timeout(HEADER_MS) }) ?? null;
+	const header = await Promise.resolve(asked).catch(() => undefined);
+	if (!header) return header;
+	const { maxElements, ttlMs } = header;
+	return ttlMs === null ? { maxElements } : { maxElements, ttlMs };
+}
+
 /**
  * Opens the memory, if there is one, and loads the model. Traces are added to a copy, unless `saved` is set. `known` is
  * what is to be done with runs that the memory has: they are scored `again`, or skipped.
@@ -74,18 +86,23 @@ async function memoryOf(path, { signal }) {
 async function openScorer(job, { saved = false, again = !saved } = {}) {
 	const { options } = job;
 	const { memory, store: url = memory === undefined && process.env.KP_SCORE_STORE } = options;
-	const store = url ? require("./store.js").storeOf(url) : undefined;
-	if (store) atEnd(() => store.close());
+	const given = url ? require("./store.js").storeOf(url, saved) : undefined;
+	if (given) atEnd(() => given.close());
+	const bounds = url ? await job.until(boundsOf(given)) : undefined;
+	// Reading creates none.
+	const store = saved || bounds !== null ? given : undefined;
+	if (url && !store) warn("the store has no such namespace yet: runs are compared with nothing");
 	if (store && saved) job.output.unfinished?.follow(store);
 	const file = saved && memory !== undefined && (await memoryOf(memory, job));
 	const profiles = await profilesOf(job);
-	const scorer = await job.until(scorerOf(options, { profiles, saved, store }));
+	const scorer = await job.until(
+		scorerOf(options, { bounds: bounds ?? undefined, profiles, saved, store }),
+	);
 	atEnd(() => scorer.close());
 	// This also reads the store.
 	if (options.embedder === "required" || (store && saved)) await job.until(scorer.warmup());
-	const hasMemory = store !== undefined || memory !== undefined;
 	return {
-		known: hasMemory ? (again ? "again" : "skip") : "score",
+		known: url || memory ? (again ? "again" : "skip") : "score",
 		profiles,
 		scorer,
 		/** Writes the memory back, if there is a file for it. */

@@ -50,13 +50,15 @@ function fileOf(path, windows = process.platform === "win32") {
 	}
 }
 
-function sqliteOf(url) {
+function sqliteOf(url, isWritten) {
 	const [, place, query] = /^sqlite:([^?]*)\??(.*)$/is.exec(url);
 	const parameters = new URLSearchParams(query);
 	const options = parametersOf(parameters, ["namespace", "create"]);
 	const path = fileOf(place);
-	if (parameters.get("create") !== "1" && !existsSync(path))
+	const isThere = existsSync(path);
+	if (!isThere && parameters.get("create") !== "1")
 		throw storeError(`there is no file ${path}; create=1 after the ? creates it`);
+	if (!isThere && !isWritten) return undefined;
 	claimInput(path);
 	const { SqliteStore } = load("sqlite", "@photostructure/sqlite");
 	return new SqliteStore({ path, ...options });
@@ -74,9 +76,12 @@ function postgresOf(url) {
 	return new PostgresStore({ connectionString: address.href, ...options });
 }
 
-/** The store of a URL: `postgres://…` or `sqlite:FILE`, with parameters after a `?`. */
-function storeOf(url) {
-	if (/^sqlite:/i.test(url)) return sqliteOf(url);
+/**
+ * The store of a URL: `postgres://…` or `sqlite:FILE`, with parameters after a `?`. Undefined for a file that `create=1` would
+ * create, if the store is not written.
+ */
+function storeOf(url, isWritten) {
+	if (/^sqlite:/i.test(url)) return sqliteOf(url, isWritten);
 	if (/^postgres(ql)?:\/\//i.test(url)) return postgresOf(url);
 	const [scheme] = /^[a-z][a-z\d+.-]*:(\/\/)?/i.exec(url) ?? ["no scheme"];
 	throw storeError(`expected postgres://… or sqlite:FILE, found ${scheme}`);

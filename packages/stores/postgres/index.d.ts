@@ -1,4 +1,10 @@
-import type { NoveltyStore, StoreEntry, StoreOptions, StorePage } from "@knowledgepulse/scoring";
+import type {
+	NoveltyStore,
+	StoreEntry,
+	StoreHeader,
+	StoreOptions,
+	StorePage,
+} from "@knowledgepulse/scoring";
 
 /** The part of a {@link PostgresPool}'s client that is used. */
 export interface PostgresClient {
@@ -66,6 +72,8 @@ export class PostgresStore implements NoveltyStore {
 		options: StoreOptions & { keepFrom: number | null },
 	): Promise<StorePage>;
 	read(options: StoreOptions): Promise<StorePage>;
+	/** Resolves to the header of the namespace; `null` if there is none, which it does not create. */
+	header(options: { signal: AbortSignal }): Promise<StoreHeader | null>;
 	/**
 	 * Deletes the entries that were appended before a date, whatever the bounds of the scorers, and starts a new epoch: with
 	 * their next call, scorers read what is left. Returns how many entries were deleted.

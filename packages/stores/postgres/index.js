@@ -104,6 +104,14 @@ exports.PostgresStore = class PostgresStore {
 		});
 	}
 
+	async header({ signal }) {
+		// No namespace has it, so that its entries are not sent.
+		const header = { model: "", maxElements: 1, ttlMs: null };
+		const options = { header, after: null, limit: 1, signal };
+		const page = await this.#track(() => this.#call("read", options));
+		return page?.header ?? null;
+	}
+
 	async forgetBefore(date, options) {
 		const signal = readRemoval("date", date, options);
 		const values = [this.#options.namespace, date.getTime()];

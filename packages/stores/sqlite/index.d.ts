@@ -1,4 +1,10 @@
-import type { NoveltyStore, StoreEntry, StoreOptions, StorePage } from "@knowledgepulse/scoring";
+import type {
+	NoveltyStore,
+	StoreEntry,
+	StoreHeader,
+	StoreOptions,
+	StorePage,
+} from "@knowledgepulse/scoring";
 
 /** Options of a {@link SqliteStore}. */
 export interface SqliteStoreOptions {
@@ -50,6 +56,8 @@ export class SqliteStore implements NoveltyStore {
 		options: StoreOptions & { keepFrom: number | null },
 	): Promise<StorePage>;
 	read(options: StoreOptions): Promise<StorePage>;
+	/** Resolves to the header of the namespace; `null` if there is none, which it does not create. */
+	header(options: { signal: AbortSignal }): Promise<StoreHeader | null>;
 	/**
 	 * Deletes the entries that were appended before a date, whatever the bounds of the scorers, and starts a new epoch: with
 	 * their next call, scorers read what is left. Returns how many entries were deleted.

@@ -62,6 +62,11 @@ class SqliteStore {
 		return this.#call({ method: "drop", name: namespace }, signal);
 	}
 
+	async header({ signal }) {
+		const request = { method: "read", header: null, after: null, limit: 1 };
+		return (await this.#page(request, signal)).header;
+	}
+
 	close() {
 		this.#closing ??= this.#close();
 		return this.#closing;

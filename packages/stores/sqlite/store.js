@@ -67,6 +67,7 @@ class Namespace {
 			const head = this.#sql.head.get(this.#name);
 			return head && this.#endsAt(head) && this.#answer(head, options);
 		});
+		if (options.header === null) return page ?? { header: null, rows: [] };
 		// A namespace or an epoch must be written.
 		return page || this.append({ ...options, entries: [], keepFrom: null });
 	}

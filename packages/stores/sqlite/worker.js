@@ -59,11 +59,12 @@ function open(options) {
 }
 
 /** Returns the result of a request. Throws SQLite's error if the file is locked. */
-function resultOf({ method, header = {}, ...options }) {
+function resultOf({ method, header, ...options }) {
 	open(options);
-	const { model, maxElements, ttlMs } = header;
+	const { model, maxElements, ttlMs } = header ?? {};
 	// Normalised, to compare it with that of the namespace.
-	return methods[method]({ ...options, header: JSON.stringify({ model, maxElements, ttlMs }) });
+	const normalised = header && JSON.stringify({ model, maxElements, ttlMs });
+	return methods[method]({ ...options, header: normalised });
 }
 
 /** Answers a request as soon as the file is unlocked, unless nobody waits for it any more. */

@@ -87,8 +87,8 @@ module.exports = async function score(args, given) {
 	const { by, html, threshold, minShare, memory, top } = options;
 	if (minShare !== undefined && threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
-	const hasState = (memory ?? options.store ?? process.env.KP_SCORE_STORE) !== undefined;
-	const goesOn = hasState && !by && top === undefined && !options.table;
+	const hasState = memory || options.store || process.env.KP_SCORE_STORE;
+	const goesOn = Boolean(hasState) && !by && top === undefined && !options.table;
 	const job = await Job.open({ ...options, goesOn }, await sourcesOf(args[0]));
 	const { output } = job;
 	const { unfinished } = output;

@@ -41,6 +41,16 @@ describe("connections", { skip: missing }, () => {
 		}
 	}
 
+	test("PostgresStore.header creates no namespace", async () => {
+		const store = open();
+		const { signal } = new AbortController();
+		assert.equal(await store.header({ signal }), null);
+		assert.equal(await store.header({ signal }), null);
+		await store.append([add("a")], options());
+		assert.deepEqual({ ...(await store.header({ signal })) }, options().header);
+		await store.close();
+	});
+
 	test("PostgresStore rejects wrong options", () => {
 		const namespace = "a string of 1 to 200 characters without NUL or lone surrogates";
 		// Its client has none of the methods that quote, unlike that of pg.

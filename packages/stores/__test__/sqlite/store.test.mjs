@@ -44,6 +44,16 @@ test("SqliteStore rejects unknown and wrong options", () => {
 		});
 });
 
+test("SqliteStore.header creates no namespace", async () => {
+	const store = new SqliteStore({ path: temporaryFile() });
+	const { signal } = new AbortController();
+	assert.equal(await store.header({ signal }), null);
+	assert.equal(await store.header({ signal }), null);
+	await store.append(adds(1), { ...options(), keepFrom: null });
+	assert.deepEqual(await store.header({ signal }), options().header);
+	await store.close();
+});
+
 test("SqliteStore says what to install", { skip: HAS_SQLITE && "nothing" }, () => {
 	const source = `
 		const Module = require("node:module");
