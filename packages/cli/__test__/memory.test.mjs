@@ -95,6 +95,19 @@ test("kp-score score --min-share is met if all runs were scored before", async (
 	await assertEnds(0, [...args, "--min-share", "1"]);
 });
 
+test("kp-score score --min-share is not met by nothing", async () => {
+	const args = ["score", "sessions", "--threshold", "0", "--min-share", "0.1"];
+	for (const more of [
+		["--project", "typo", "--novelty", "words"],
+		["--project", "typo", "--memory", "typo.kpcache"],
+		["--since", "2100-01-01", "--novelty", "words"],
+	]) {
+		const { stderr } = await assertEnds(3, [...args, ...more]);
+		assert.match(stderr, /gate not met: no run is selected, --min-share is 10\.0 %/);
+	}
+	await assertEnds(0, [...args, "--project", "typo", "--memory", "typo.kpcache"]);
+});
+
 test("kp-score adds the runs of all processes that share one --memory file", LIMIT, async () => {
 	const [processes, runs] = [8, 40];
 	const ended = Array.from({ length: processes }, (_, process) => {

@@ -139,9 +139,14 @@ module.exports = async function score(args, given) {
 	const saved = memory ? `; ${memory} has them` : "";
 	job.endedEarly(`after ${count(remarks.traces, "trace")}${saved}`);
 	const { share } = statistics.acceptedBy(threshold);
-	// If all were scored before, there is nothing to judge.
+	const isAny = statistics.scores.length > 0;
+	const found = isAny
+		? `${percent(share)} of the traces score ${threshold} or more`
+		: "no run is selected";
+	// What was scored before is not judged again.
+	const isMet = isAny ? share >= minShare : remarks.known > 0;
 	return job.exitCode(
-		minShare === undefined || share >= minShare || statistics.scores.length === 0,
-		`${percent(share)} of the traces score ${threshold} or more, --min-share is ${percent(minShare)}`,
+		minShare === undefined || isMet,
+		`${found}, --min-share is ${percent(minShare)}`,
 	);
 };
