@@ -177,6 +177,43 @@ test("kp-score explain shows the same for rows as for logs, if it has their weig
 	assert.ok(whole.startsWith(`kp:trace:${id}`));
 });
 
+test("kp-score explain refuses rows with rules that were scored with other weights", async () => {
+	const even = { complexity: 0.25, novelty: 0.25, toolDiversity: 0.25, outcomeConfidence: 0.25 };
+	const profiles = write("rules.json", JSON.stringify({ code: even }));
+	const step = (type, tool) => ({ type, content: "A step", ...(tool && { tool: { name: tool } }) });
+	const call = step("tool_call", "editor");
+	const recoveries = Array(3).fill(step("error_recovery"));
+	const traces = [
+		[step("thought")],
+		[...Array(4).fill(call)],
+		[...recoveries, step("tool_call", "a"), step("tool_call", "b"), step("tool_call", "c")],
+		[...recoveries, ...Array(4).fill(call)],
+	].map((steps, n) => ({ ...traceOf(n), steps }));
+	const path = write("rules.jsonl", linesOf(traces));
+	for (const [n, options] of [[], ["--profiles", profiles]].entries()) {
+		const rows = join(home, `rules-${n}.jsonl`);
+		await assertEnds(0, ["score", path, "-o", rows, ...options, ...OFF]);
+		const all = parsed((await assertEnds(0, ["score", path, ...options, ...OFF])).stdout);
+		const names = all.map(({ overrides }) => overrides.join("+"));
+		assert.deepEqual(names, [
+			"single-thought",
+			"low-tool-diversity",
+			"error-recovery",
+			"error-recovery+low-tool-diversity",
+		]);
+		const { stdout } = await assertEnds(0, ["explain", rows, "--table", ...options]);
+		assert.match(stdout, /low-tool-diversity .*\u22120\.10/);
+		// Without its rule, a single thought says nothing of the weights.
+		write("others.jsonl", linesOf(all.slice(1)));
+		const other = n === 0 ? ["--profiles", profiles] : [];
+		for (const row of all.slice(1)) {
+			const one = write("one-row.jsonl", linesOf([row]));
+			const { stderr } = await assertEnds(2, ["explain", one, "--table", ...other]);
+			assert.match(stderr, /it was scored with other weights; --profiles has them/);
+		}
+	}
+});
+
 test("kp-score names the window of the model if most texts are longer", async () => {
 	const content = "A garden has roses, hedges, and a bench. ".repeat(400);
 	const long = { ...traceOf(1), steps: [{ type: "thought", content }] };

@@ -16,6 +16,13 @@ const RULES = {
 	"low-tool-diversity": "a single tool",
 };
 
+/** What the rules make of a score. */
+const CORRECTED = {
+	"single-thought": () => 0.1,
+	"error-recovery": (score) => Math.min(score + 0.1, 1),
+	"low-tool-diversity": (score) => Math.max(score - 0.1, 0),
+};
+
 /** How exactly the parts of a score add up to it. */
 const TOLERANCE = 1e-9;
 
@@ -65,21 +72,23 @@ const traceOf = ({ confidence, domain, id, objective, success }) => ({
 	outcome: { confidence },
 });
 
-/** A row as `accountOf` takes it, with the weights of `profiles`. The row has the names of the rules only. */
+/** A row as `accountOf` takes it, with the weights of `profiles`, which must be those of its score. */
 function explained(row, profiles) {
 	const { scoreWith } = require("@knowledgepulse/scoring");
 	const { dimensions, id, overrides, score, similarity, tokens, isCut } = row;
 	const trace = traceOf(row);
 	const { profile, weights } = scoreWith(trace, { maxSimilarity: similarity }, { profiles });
-	const before = Object.keys(dimensions).reduce(
-		(sum, name) => sum + dimensions[name] * weights[name],
-		0,
-	);
-	if (overrides.length === 0 && Math.abs(before - score) > TOLERANCE)
+	const names = Object.keys(dimensions);
+	let after = names.reduce((sum, name) => sum + dimensions[name] * weights[name], 0);
+	const changed = overrides.map((name) => {
+		const before = after;
+		// Later versions may have other rules.
+		after = CORRECTED[name]?.(before) ?? score;
+		return { name, before, after };
+	});
+	if (Math.abs(after - score) > TOLERANCE)
 		throw new InputError(`${id ?? "a row"}: it was scored with other weights; --profiles has them`);
 	const novelty = { maxSimilarity: similarity, nearest: row.nearest, source: row.noveltySource };
-	const changed =
-		overrides.length > 0 ? [{ name: overrides.join(", "), before, after: score }] : [];
 	const text = typeof tokens === "number" ? { tokens, isCut } : null;
 	const report = { score, dimensions, weights, overrides: changed, novelty, profile, text };
 	return { trace, provenance: row, report, length: row.steps };
