@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, readFileSync, symlinkSync, utimesSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, symlinkSync, utimesSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -82,11 +82,45 @@ test("kp-score skips other than regular files in a folder", async (t) => {
 	if (!mkfifo("pipes/a.jsonl")) return t.skip("no named pipes");
 	symlinkSync("a.jsonl", join(folder, "pipes", "c.jsonl"));
 	symlinkSync("b.jsonl", join(folder, "pipes", "d.jsonl"));
-	for (const source of ["pipes", "pipes/*.jsonl"]) {
+	for (const [source, ...expected] of [
+		["pipes", "pipes/b.jsonl"],
+		["pipes/*.jsonl", "pipes/b.jsonl", "pipes/d.jsonl"],
+	]) {
 		const rows = await rowsOf(["score", source, ...OFF], { timeout: 60_000 });
 		const names = rows.map(({ source: { name } }) => name);
-		assert.deepEqual(names, ["pipes/b.jsonl", "pipes/d.jsonl"]);
+		assert.deepEqual(names, expected);
 	}
+});
+
+test("kp-score follows links that are sources, and counts those in folders", async () => {
+	file("mine/secret.jsonl", linesOf([traceOf(1)]));
+	file("received/own.jsonl", linesOf([traceOf(2)]));
+	file("received/deep/other.jsonl", linesOf([traceOf(3)]));
+	for (const [to, link] of [
+		["../mine/secret.jsonl", "stolen.jsonl"],
+		["../../mine", "deep/mine"],
+		["..", "deep/circle"],
+		["missing", "deep/broken"],
+		["loop", "deep/loop"],
+		["own.jsonl", "notes.txt"],
+	])
+		symlinkSync(to, join(folder, "received", link));
+	const { stdout, stderr } = await assertEnds(0, ["score", "received", ...OFF]);
+	assert.deepEqual(
+		parsed(stdout)
+			.map(({ id }) => id)
+			.sort(),
+		["t:2", "t:3"],
+	);
+	assert.match(
+		stderr,
+		/^warning: did not follow 3 links, such as received\/(stolen\.jsonl|deep\/\w+); name them to read what they lead to$/m,
+	);
+	const select = ["select", "received", "--count", "9", "--novelty", "words", "--copy", "shared"];
+	await assertEnds(0, select);
+	assert.deepEqual(readdirSync(join(folder, "shared")).sort(), ["deep", "own.jsonl"]);
+	const named = ["received/stolen.jsonl", "received/deep/mine"];
+	assert.deepEqual(await idsOf(["score", ...named, ...OFF]), ["t:1", "t:1"]);
 });
 
 test("kp-score reads a named pipe, and ends with Ctrl-C if nobody writes to it", async (t) => {

@@ -30,10 +30,14 @@ const UTF_16 = { fffe: "utf-16le", feff: "utf-16be" };
 /** Returns a path with slashes, also on Windows, for patterns and sorting. */
 const slashed = (path, separator = sep) => (separator === "\\" ? path.replaceAll("\\", "/") : path);
 
-/** The paths of logs in a folder and its subfolders; one that is there twice, compressed and not, only once. */
+/**
+ * The paths of logs in a folder and its subfolders; one that is there twice, compressed and not, only once. Links may lead to
+ * what nobody wants to read, or to share, so they are only counted.
+ */
 async function logsIn(folder) {
 	const found = new Set();
 	const unreadable = [];
+	const links = [];
 	const folders = [folder];
 	// It grows meanwhile.
 	for (const each of folders) {
@@ -44,10 +48,19 @@ async function logsIn(folder) {
 		});
 		const start = /[/\\]$/.test(slashed(each)) ? each : `${each}/`;
 		for (const entry of entries) {
-			if (entry.isDirectory()) folders.push(start + entry.name);
-			else if (LOG.test(entry.name) && !COMPANION.test(entry.name)) found.add(start + entry.name);
+			const path = start + entry.name;
+			const isLog = LOG.test(entry.name) && !COMPANION.test(entry.name);
+			if (entry.isDirectory()) folders.push(path);
+			else if (entry.isSymbolicLink()) {
+				const target = await stat(path).catch(() => undefined);
+				if (isLog || target?.isDirectory()) links.push(path);
+			} else if (isLog) found.add(path);
 		}
 	}
+	if (links.length > 0)
+		warn(
+			`did not follow ${count(links.length, "link")}, such as ${links[0]}; name them to read what they lead to`,
+		);
 	if (unreadable.length > 0)
 		warn(`cannot read ${count(unreadable.length, "folder")}, such as ${unreadable[0]}`);
 	const plain = (path) => path.replace(/\.(gz|zst)$/i, "");
