@@ -63,8 +63,7 @@ class SqliteStore {
 	}
 
 	async header({ signal }) {
-		const request = { method: "read", header: null, after: null, limit: 1 };
-		return (await this.#page(request, signal)).header;
+		return this.#call({ method: "header" }, signal);
 	}
 
 	close() {

@@ -67,9 +67,14 @@ class Namespace {
 			const head = this.#sql.head.get(this.#name);
 			return head && this.#endsAt(head) && this.#answer(head, options);
 		});
-		if (options.header === null) return page ?? { header: null, rows: [] };
 		// A namespace or an epoch must be written.
 		return page || this.append({ ...options, entries: [], keepFrom: null });
+	}
+
+	/** Returns the header of the namespace; null if there is none. */
+	header() {
+		const head = this.#transaction("BEGIN", () => this.#sql.head.get(this.#name));
+		return head ? JSON.parse(head.header) : null;
 	}
 
 	append({ entries, keepFrom, ...options }) {

@@ -35,6 +35,7 @@ const methods = {
 	append: ({ json, bytes, ...options }) =>
 		pagePacked(store.append({ ...options, entries: unpack(json, bytes) })),
 	read: (options) => pagePacked(store.read(options)),
+	header: () => store.header(),
 	forgetBefore: ({ before }) => store.forgetBefore(before),
 	drop: ({ name }) => store.drop(name),
 };
@@ -59,12 +60,11 @@ function open(options) {
 }
 
 /** Returns the result of a request. Throws SQLite's error if the file is locked. */
-function resultOf({ method, header, ...options }) {
+function resultOf({ method, header = {}, ...options }) {
 	open(options);
-	const { model, maxElements, ttlMs } = header ?? {};
+	const { model, maxElements, ttlMs } = header;
 	// Normalised, to compare it with that of the namespace.
-	const normalised = header && JSON.stringify({ model, maxElements, ttlMs });
-	return methods[method]({ ...options, header: normalised });
+	return methods[method]({ ...options, header: JSON.stringify({ model, maxElements, ttlMs }) });
 }
 
 /** Answers a request as soon as the file is unlocked, unless nobody waits for it any more. */
@@ -72,7 +72,7 @@ async function answer(number, request) {
 	for (let pause = PAUSES.first; requests.has(number); pause = Math.min(2 * pause, PAUSES.last)) {
 		try {
 			const result = resultOf(request);
-			return post({ number, result }, result.bytes ? [result.bytes.buffer] : []);
+			return post({ number, result }, result?.bytes ? [result.bytes.buffer] : []);
 		} catch (error) {
 			if (codeOf(error) !== CODES.BUSY) return post({ number, error: failure(error) });
 		}
