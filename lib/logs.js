@@ -77,9 +77,10 @@ class Reading {
 	/** Errors of sources that the addon has not yet returned in order. */
 	#unread = [];
 	#signal;
+	#closing;
 	#chunks;
 
-	constructor(sources, options, scorer = undefined, link = undefined) {
+	constructor(sources, options, scorer = undefined, closing = undefined, link = undefined) {
 		const { errors, group, known, remember, signal } = options;
 		const peeks = remember === false;
 		const look = known === "score" ? undefined : known;
@@ -90,6 +91,7 @@ class Reading {
 		onAbort(this.#waiter.signal, () => this.#native.abort());
 		this.#sources = sources;
 		this.#signal = signal;
+		this.#closing = closing;
 		this.#chunks = this.#read(link);
 	}
 
@@ -144,7 +146,8 @@ class Reading {
 			for (let isPending = false, isLast = false; !isLast; ) {
 				// Unless lines are pending, waits for input first: the promise of the addon keeps the
 				// process alive, and a source may stay silent forever.
-				if (!isPending) await waiter.result(feeding);
+				if (!isPending && !feeding.isDone)
+					await until(this.#closing, waiter.result(feeding));
 				const ready = await waiter.result(waiter.start(() => this.#native.next()));
 				if (ready.wantsInput) feeding = waiter.start(() => input.next());
 				if (ready.lines.length > 0) yield ready.lines;
@@ -227,9 +230,9 @@ exports.fromMessages = async function fromMessages(messages, options = {}) {
 	throw new ImportError(message, { code: "NO_TRACE", source: "messages" });
 };
 
-/** `link` is the connection to the store, if the scorer has one. */
-exports.evaluateLogs = function evaluateLogs(scorer, link, sources, options = {}) {
+/** `closing` is aborted by the scorer's `close`; `link` is the connection to its store, if it has one. */
+exports.evaluateLogs = function evaluateLogs(scorer, closing, link, sources, options = {}) {
 	const given = readOptions(options, ROWS_OPTIONS);
-	const reading = new Reading(sourcesOf(sources), given, scorer, link);
+	const reading = new Reading(sourcesOf(sources), given, scorer, closing, link);
 	return Object.assign(reading.items(), { lines: () => reading.lines() });
 };

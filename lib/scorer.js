@@ -96,7 +96,7 @@ module.exports = class Scorer {
 
 	evaluateLogs(sources, options) {
 		const { evaluateLogs } = require("./logs.js");
-		return evaluateLogs(this.#native, this.#link, sources, options);
+		return evaluateLogs(this.#native, this.#closing.signal, this.#link, sources, options);
 	}
 
 	#score(trace, options, reports) {

@@ -137,6 +137,16 @@ test("evaluateValues rejects with an error while its source is silent", async ()
 	await assert.rejects(told, RangeError);
 });
 
+test("evaluateValues and explainValues reject with CLOSED while their source is silent", async () => {
+	const scorer = new Scorer();
+	const options = { errors: "collect" };
+	const reports = scorer.explainValues(silentAfter(traces[0]), options);
+	await reports.next();
+	const waiting = [reports.next(), scorer.evaluateValues(silentAfter(), options)];
+	scorer.close();
+	for (const call of waiting) await assert.rejects(call, { code: "CLOSED" });
+});
+
 test("explainValues can be left while its source is silent", async () => {
 	const reports = new Scorer().explainValues(silentAfter());
 	const waiting = reports.next();

@@ -317,9 +317,25 @@ test("evaluateLogs rejects with CLOSED after the rows before close()", async () 
 		assert.equal((await rows.next()).done, true);
 		assert.equal(one.status().pending, 0);
 		const late = one.evaluateLogs(jsonl(given.slice(0, 2)), { errors: "collect" });
-		assert.deepEqual(codes(await all(late)), ["CLOSED", "CLOSED"]);
+		await assert.rejects(late.next(), { name: "ScoringError", code: "CLOSED" });
 	}
 });
+
+for (const errors of ["reject", "collect"])
+	test(`evaluateLogs rejects with CLOSED while a stream is silent, errors: "${errors}"`, async () => {
+		for (const one of [new Scorer(), sharing().scorer()]) {
+			async function* stream() {
+				yield jsonl(traces(1));
+				await new Promise(() => {});
+			}
+			const rows = one.evaluateLogs(stream(), { errors });
+			assert.equal((await rows.next()).value.id, "kp:trace:0");
+			const waiting = rows.next();
+			one.close();
+			await assert.rejects(waiting, { code: "CLOSED" });
+			assert.equal((await rows.next()).done, true);
+		}
+	});
 
 for (const [place, make] of [
 	["its cache", () => new Scorer()],
