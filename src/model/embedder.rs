@@ -170,6 +170,7 @@ impl ModelEmbedder {
 
 impl Embed for ModelEmbedder {
     fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded, Arc<str>> {
+        let failed = |error: EmbedError| Arc::from(error.to_string());
         let novelty = self.novelty.name();
         let seen = match self.novelty {
             NoveltyKind::Text => text.whole(),
@@ -177,7 +178,7 @@ impl Embed for ModelEmbedder {
             NoveltyKind::Words => {
                 let begun = Instant::now();
                 return Ok(Embedded {
-                    embedding: sketch(text.whole()),
+                    embedding: sketch(text.whole(), cancel).map_err(failed)?,
                     fingerprint: WORDS.into(),
                     text: TextFacts { novelty, model_name: WORDS.into(), ..TextFacts::default() },
                     infer: begun.elapsed(),
@@ -185,12 +186,12 @@ impl Embed for ModelEmbedder {
                 });
             }
         };
-        let failed = |error: EmbedError| Arc::from(error.to_string());
         let loaded = self.model.get().map_err(failed)?;
         let mut embedded = loaded.embed(seen, self.long_text, cancel).map_err(failed)?;
         if self.novelty == NoveltyKind::Run {
             let begun = Instant::now();
-            embedded.embedding = joined(&embedded.embedding, &sketch(text.whole()));
+            let sketch = sketch(text.whole(), cancel).map_err(failed)?;
+            embedded.embedding = joined(&embedded.embedding, &sketch);
             embedded.infer += begun.elapsed();
         }
         // Only the built-in model has a name of its own.

@@ -3,12 +3,19 @@
 //! Feature hashing (Weinberger et al., 2009) of the distinct pairs of adjacent words. Counts are integers, so a sketch is
 //! the same on every machine.
 
+use knowledgepulse_workers::CancelToken;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-use crate::shape::Embedding;
+use crate::{
+    embed_error::{EmbedError, Result},
+    shape::Embedding,
+};
 
 /// The length of a sketch.
 pub const SKETCH_LEN: usize = 384;
+
+/// The number of characters between two looks at the token.
+const BLOCK: usize = 1 << 16;
 
 /// The number of characters of a word that count.
 const LONGEST_WORD: usize = 32;
@@ -28,8 +35,12 @@ const WITHOUT_SPACES: [std::ops::RangeInclusive<char>; 10] = [
 ];
 
 /// Returns the sketch of a text, at length 1, or zeros if it has no words.
-pub fn sketch(text: &str) -> Embedding {
-    unit(counts(text))
+///
+/// # Errors
+///
+/// [`EmbedError::Cancelled`] after [`CancelToken::cancel`].
+pub fn sketch(text: &str, cancel: &CancelToken) -> Result<Embedding> {
+    counts(text, cancel).map(unit)
 }
 
 /// Returns an embedding and a sketch as one vector of length 1, to whose similarities both contribute equally.
@@ -45,9 +56,12 @@ fn unit<T: Into<f64>>(vector: impl IntoIterator<Item = T>) -> Embedding {
 }
 
 /// Adds the number of bits of how often each distinct pair occurs, at the index and with the sign of its hash.
-fn counts(text: &str) -> [i32; SKETCH_LEN] {
+fn counts(text: &str, cancel: &CancelToken) -> Result<[i32; SKETCH_LEN]> {
     let mut pairs = Pairs::default();
-    for c in text.chars() {
+    for (index, c) in text.chars().enumerate() {
+        if index % BLOCK == 0 && cancel.is_cancelled() {
+            return Err(EmbedError::Cancelled);
+        }
         pairs.push(c);
     }
     let mut counts = [0; SKETCH_LEN];
@@ -57,7 +71,7 @@ fn counts(text: &str) -> [i32; SKETCH_LEN] {
         let index = usize::try_from(hash % SKETCH_LEN as u64).expect("less than the length");
         counts[index] += if sign == 1 { bits } else { -bits };
     }
-    counts
+    Ok(counts)
 }
 
 /// The hashes of the pairs of words of a text that is read character by character.
@@ -130,7 +144,8 @@ mod tests {
     use super::*;
 
     fn nonzero(text: &str) -> Vec<(usize, i32)> {
-        counts(text).into_iter().enumerate().filter(|&(_, count)| count != 0).collect()
+        let counts = counts(text, &CancelToken::default()).expect("not cancelled");
+        counts.into_iter().enumerate().filter(|&(_, count)| count != 0).collect()
     }
 
     #[test]
@@ -156,17 +171,27 @@ mod tests {
         }
     }
 
+    fn sketched(text: &str) -> Embedding {
+        sketch(text, &CancelToken::default()).expect("not cancelled")
+    }
+
+    #[test]
+    fn sketch_ends_when_it_is_cancelled() {
+        let cancel = CancelToken::default();
+        cancel.cancel();
+        assert_eq!(sketch("fix it", &cancel), Err(EmbedError::Cancelled));
+    }
+
     #[test]
     fn sketch_has_length_1_or_0() {
-        let squares = |text| sketch(text).iter().map(|x| x * x).sum::<f32>();
+        let squares = |text| sketched(text).iter().map(|x| x * x).sum::<f32>();
         assert!((squares("fix the login bug") - 1.0).abs() < 1e-6);
         assert!(squares("?!").abs() < f32::EPSILON);
     }
 
     #[test]
     fn joined_has_half_of_each_similarity() {
-        let sketch = |text| sketch(text);
-        let of = |x: f32, y: f32, text| joined(&[x, y], &sketch(text));
+        let of = |x: f32, y: f32, text| joined(&[x, y], &sketched(text));
         let similarity = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
         for (a, b, expected) in [
             (of(3.0, 4.0, "fix it"), of(0.3, 0.4, "fix it"), 1.0),
