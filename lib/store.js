@@ -242,6 +242,6 @@ exports.StoreLink = class StoreLink {
 				throw storeError("STORE_UNAVAILABLE", "the store has lost what was appended to it");
 			asked = append();
 		}
-		this.#native.finishBatch(Date.now());
+		await this.#native.finishBatch(Date.now());
 	}
 };

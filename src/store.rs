@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    env::{Outbox, in_background},
+    env::{Outbox, in_background, spawn},
     js::or_throw,
     scorer::NativeScorer,
 };
@@ -48,7 +48,13 @@ impl NativeScorer {
                 Ok(batch.into_iter().map(StoreRequest::from).collect::<Vec<_>>())
             });
         };
-        self.store_memory()?.next_batch(limit as usize, Box::new(taker));
+        let memory = self.store_memory()?.clone();
+        if memory.next_batch(limit as usize, Box::new(taker)) {
+            let (engine, again) = (self.engine.clone(), memory.clone());
+            let hand_over = move || engine.during(|| Ok(memory.hand_over()));
+            // Without a thread, on this one.
+            spawn(&WORKERS, hand_over, move |_| again.hand_over());
+        }
         Ok(promise)
     }
 
@@ -87,10 +93,13 @@ impl NativeScorer {
         in_background(&WORKERS, env, apply)
     }
 
-    /// Answers the requests that append nothing. `now` is the time in milliseconds since 1970.
+    /// Answers the requests that append nothing, before the promise resolves. `now` is the time in milliseconds since
+    /// 1970.
     #[napi(catch_unwind)]
-    pub fn finish_batch(&self, now: f64) -> Result<()> {
-        self.store_memory().map(|memory| memory.finish_batch(Duration::from_millis(now as u64)))
+    pub fn finish_batch<'env>(&self, env: &'env Env, now: f64) -> Result<Unknown<'env>> {
+        let (engine, memory) = (self.engine.clone(), self.store_memory()?.clone());
+        let finish = move || Ok(memory.finish_batch(Duration::from_millis(now as u64)));
+        in_background(&WORKERS, env, move || engine.during(finish))
     }
 
     /// Answers the remaining requests after the store failed.

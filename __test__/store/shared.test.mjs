@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
+import { createRequire } from "node:module";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { runs } from "../fixtures/runs.mjs";
@@ -205,6 +206,16 @@ test("a store of many pages is read to its end", async () => {
 test("a store replaces the cache", () => {
 	const { scorer } = sharing();
 	assert.throws(() => scorer().cache, { code: "INVALID_OPTION", path: "store" });
+});
+
+test("Scorer with a store compares calls that add nothing on another thread", async (t) => {
+	const { native } = createRequire(import.meta.url)("../../lib/native.js");
+	const finish = t.mock.method(native.Scorer.prototype, "finishBatch");
+	const one = sharing().scorer();
+	await one.evaluateValue(named("a"));
+	assert.equal((await one.similar("a"))[0].id, "a");
+	for (const { result } of finish.mock.calls) assert.ok(result instanceof Promise);
+	assert.ok(finish.mock.callCount() >= 2);
 });
 
 test("Scorer.close ends calls that wait for the store, which stays open", async () => {

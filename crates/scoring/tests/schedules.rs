@@ -54,7 +54,9 @@ fn submit(scorer: &Arc<Scorer>, count: usize) -> Vec<Receiver<Answer>> {
 fn carry(scorer: &Scorer) {
     let Some(memory) = scorer.store_memory() else { return };
     let (sender, batch): (Sender<Vec<Request>>, _) = channel();
-    memory.next_batch(64, Box::new(move |batch| sender.send(batch).expect("a receiver")));
+    if memory.next_batch(64, Box::new(move |batch| sender.send(batch).expect("a receiver"))) {
+        memory.hand_over();
+    }
     if !batch.recv().expect("a batch").is_empty() {
         memory.fail_batch(&Error::store(StoreFault::Unavailable, "no store"));
     }
@@ -124,7 +126,9 @@ fn taker_that_panics_costs_no_other_call_its_answer() {
             resume_unwind(Box::new("on purpose"));
         });
         let memory = scorer.store_memory().expect("a scorer with a store");
-        let _ = catch_unwind(AssertUnwindSafe(|| memory.next_batch(1, taker)));
+        if memory.next_batch(1, taker) {
+            let _ = catch_unwind(AssertUnwindSafe(|| memory.hand_over()));
+        }
         assert!(batch.recv().is_err(), "the taker has panicked");
         while scorer.statistics().pending() > 0 {
             carry(&scorer);

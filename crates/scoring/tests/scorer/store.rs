@@ -78,7 +78,11 @@ fn memory(scorer: &Scorer) -> &StoreMemory {
 
 fn next_batch(scorer: &Scorer) -> Vec<Request> {
     let (sender, receiver) = mpsc::channel();
-    memory(scorer).next_batch(64, Box::new(move |batch| sender.send(batch).expect("a receiver")));
+    let taker = Box::new(move |batch| sender.send(batch).expect("a receiver"));
+    if memory(scorer).next_batch(64, taker) {
+        assert!(receiver.try_recv().is_err(), "not on the thread that asks");
+        memory(scorer).hand_over();
+    }
     receive(&receiver)
 }
 
@@ -541,7 +545,8 @@ fn next_batch_waits_for_a_call_or_for_the_end_of_the_wait() {
     let (sender, batches) = mpsc::channel();
     let wait = || {
         let sender = sender.clone();
-        memory(&scorer).next_batch(64, Box::new(move |batch| sender.send(batch).expect("sent")));
+        let taker = Box::new(move |batch| sender.send(batch).expect("sent"));
+        assert!(!memory(&scorer).next_batch(64, taker));
         assert!(batches.try_recv().is_err(), "there is no call");
     };
     wait();

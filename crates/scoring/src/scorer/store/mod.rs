@@ -7,7 +7,7 @@
 mod mirror;
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     mem::{self, discriminant},
     sync::{
         Arc, PoisonError,
@@ -22,6 +22,7 @@ use crate::{
     cache::{is_unit, norm, normalize_into},
     embed::Embedded,
     error::{Error, Result, StoreFault},
+    id::Id,
     novelty::Novelty,
     scorer::{
         call::{Call, EmbeddedCall, Input, Work},
@@ -114,6 +115,8 @@ impl StoreMemory {
             drop(embedded.call.take_owed());
             return;
         }
+        // Of earlier ones, the owner hands over the batch.
+        let is_first = queue.waiting.is_empty();
         match embedded.accepted {
             Some(_) => {
                 while let Some(later) = queue.sent.pop() {
@@ -123,29 +126,26 @@ impl StoreMemory {
             }
             None => queue.waiting.push_back(embedded),
         }
-        let taker = queue.taker.take();
         drop(queue);
-        if let Some((limit, taker)) = taker {
-            self.hand_over(limit, taker);
+        if is_first {
+            self.hand_over();
         }
     }
 
-    /// Passes up to `limit` calls to `taker` as soon as there is one, on any thread.
+    /// Passes up to `limit` calls to `taker` as soon as there is one, on any thread. Returns whether there is one, or the
+    /// scorer is closed: the owner must then call [`StoreMemory::hand_over`].
     ///
     /// There is one batch at a time: unanswered calls of the previous one are answered with `INTERNAL`.
-    pub fn next_batch(&self, limit: usize, taker: Taker) {
+    #[must_use]
+    pub fn next_batch(&self, limit: usize, taker: Taker) -> bool {
         // If the taker of the previous batch panicked, nobody else answers it.
         let unanswered = mem::take(&mut self.queue().sent);
         for embedded in unanswered.into_iter().flatten() {
             drop(embedded.call.take_owed());
         }
         let mut queue = self.queue();
-        if queue.waiting.is_empty() && !self.common.is_closed() {
-            queue.taker = Some((limit, taker));
-            return;
-        }
-        drop(queue);
-        self.hand_over(limit, taker);
+        queue.taker = Some((limit, taker));
+        !queue.waiting.is_empty() || self.common.is_closed()
     }
 
     /// Ends the wait of [`StoreMemory::next_batch`], if there is one, with an empty batch.
@@ -156,13 +156,24 @@ impl StoreMemory {
         }
     }
 
-    fn hand_over(&self, limit: usize, taker: Taker) {
+    /// Passes the calls that wait to the taker of [`StoreMemory::next_batch`], if it still waits. Takes long if many ids
+    /// are known.
+    pub fn hand_over(&self) {
+        let taker = self.queue().taker.take();
+        let Some((limit, taker)) = taker else { return };
         let mut batch = Vec::new();
         // Whether the whole store has just been read, and whether calls wait for that.
         let (mut is_fresh, mut is_open) = (false, false);
+        // The ids in the fresh store and the batch.
+        let mut known: Option<HashSet<Id>> = None;
         while batch.len() < limit {
-            let mirror = is_fresh.then(|| self.mirror());
             let mut queue = self.queue();
+            if is_fresh && known.is_none() && queue.waiting.front().is_some_and(is_undecided) {
+                drop(queue);
+                let added = batch.iter().filter_map(added_id).cloned();
+                known = Some(self.mirror().ids().cloned().chain(added).collect());
+                queue = self.queue();
+            }
             // The calls before a removal must still be compared with what it removes, and those after undecided ones
             // with their traces.
             let ends = |next: &EmbeddedCall| {
@@ -184,16 +195,12 @@ impl StoreMemory {
                 continue;
             }
             let mut request = request.unwrap_or(Request::Read);
-            let is_new = |mirror: &Mirror| {
-                let added = batch.iter().filter_map(|request| match request {
-                    Request::Append(Change::Add { id, .. }) => id.as_ref(),
-                    _ => None,
-                });
+            let is_new = |known: &HashSet<Id>| {
                 let id = next.call.work.scored().and_then(|input| input.trace.id());
-                mirror.ids().chain(added).all(|known| Some(known) != id)
+                id.is_none_or(|id| !known.contains(id))
             };
             is_open |= is_undecided(&next)
-                && (request == Request::Read || !mirror.as_deref().is_some_and(is_new));
+                && (request == Request::Read || !known.as_ref().is_some_and(is_new));
             if is_open {
                 request = Request::Read;
             }
@@ -202,6 +209,9 @@ impl StoreMemory {
                 Request::Append(change) => Some(discriminant(change)),
                 Request::Read => None,
             };
+            if let Some(known) = &mut known {
+                known.extend(added_id(&request).cloned());
+            }
             batch.push(request);
             queue.sent.push(Some(next));
         }
@@ -275,7 +285,10 @@ impl StoreMemory {
 
     /// Answers a call that appends nothing; an accepted decision goes back to the queue.
     fn answer_reader(&self, mut reader: EmbeddedCall, now: Duration) {
-        let recalled = self.mirror().recall(&reader.call, reader.vector().unwrap_or_default(), now);
+        let recalled = match &reader.embedded {
+            Ok(embedded) => self.mirror().recall(&reader.call, &embedded.embedding, now),
+            Err(_) => Ok(Outcome::Remembered),
+        };
         if is_undecided(&reader)
             && let Ok(outcome) = &recalled
             && reader.call.work.change(Some(outcome)).is_some()
@@ -345,6 +358,10 @@ fn request(embedded: &EmbeddedCall) -> Option<Request> {
         None if vector.is_some() || matches!(work, Work::WarmUp) => Request::Read,
         None => return None,
     })
+}
+
+fn added_id(request: &Request) -> Option<&Id> {
+    if let Request::Append(Change::Add { id, .. }) = request { id.as_ref() } else { None }
 }
 
 /// Returns whether the memory decides if the call appends.
