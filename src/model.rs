@@ -286,7 +286,8 @@ impl Warning {
             (_, Outcome::Candidate(candidate)) => candidate.reason(),
             _ => None,
         };
-        if let Some(reason) = reason {
+        // Whoever switches the embedder off knows.
+        if let Some(reason) = reason.filter(|_| embedder.mode == Mode::Auto) {
             return Some(Self::WithoutEmbedder(reason.clone()));
         }
         let letters = embedder.letters.load(Ordering::Relaxed);

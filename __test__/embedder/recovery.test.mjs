@@ -90,7 +90,8 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 
 	test("evaluateValue uses the embedder once it is switched on", async () => {
 		const input = { trace: trace(), retry: { embedder: "auto" } };
-		assert.deepEqual(await valueWithoutEmbedder(recover, { input }), RECOVERED);
+		const env = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" };
+		assert.deepEqual(await valueFrom(recover, { input, env }), RECOVERED);
 	});
 
 	test("evaluateValue rejects until the required embedder is there", async (t) => {
@@ -124,7 +125,10 @@ test("evaluateValue resolves when the warning about the embedder throws", async 
 		const calls = Array.from({ length: 5 }, () => scoring.evaluateValue(input));
 		return Promise.all(calls);
 	};
-	const env = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" };
+	const env = {
+		KNOWLEDGEPULSE_SCORING_EMBEDDER: "auto",
+		KNOWLEDGEPULSE_SCORING_MODEL: "nowhere",
+	};
 	const ended = await run(body, { input: trace(), env });
 	assertEndedWell(ended);
 	assert.equal(ended.value.length, 5);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import { configure, evaluateValue, status, warmup } from "@knowledgepulse/scoring";
-import { valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
+import { valueFrom } from "../support/child.mjs";
 import { library, modelFolder } from "../support/model-folder.mjs";
 import { trace } from "../support/traces.mjs";
 
@@ -100,7 +100,7 @@ for (const [name, values, states, least] of reloads)
 	});
 
 test("configure does not change the settings of earlier calls", async () => {
-	const sources = await valueWithoutEmbedder(
+	const sources = await valueFrom(
 		async ({ scoring, input }) => {
 			const some = () => Array.from({ length: 5 }, () => scoring.explainValue(input));
 			const calls = some();

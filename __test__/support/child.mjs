@@ -88,10 +88,9 @@ export async function valueFrom(body, options) {
 	return ended.value;
 }
 
-/** As {@link valueFrom}, for a child without an embedder, which prints one warning. */
-export async function valueWithoutEmbedder(body, options = {}) {
-	const env = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off", ...options.env };
-	const ended = await run(body, { ...options, env });
+/** As {@link valueFrom}, for a child whose embedder is missing, which prints one warning. */
+export async function valueWithoutEmbedder(body, options) {
+	const ended = await run(body, options);
 	assertEndedWell(ended);
 	assert.match(ended.stderr, /^\(node:\d+\) \[KNOWLEDGEPULSE_NO_EMBEDDER\] .*\n.*\n$/);
 	return ended.value;

@@ -71,17 +71,11 @@ function report(error) {
 	return code;
 }
 
-/** Shows a warning of Node.js or the engine, except that the embedder is off on request. */
-function onWarning({ code, message }) {
-	if (code === "KNOWLEDGEPULSE_NO_EMBEDDER" && message.endsWith("switched off")) return;
-	warn(message);
-}
-
 /** Sets the exit code. The process ends by itself when everything is written. */
 async function main(argv) {
 	process.stderr.on("error", () => {});
 	process.stdout.on("error", () => {});
-	process.removeAllListeners("warning").on("warning", onWarning);
+	process.removeAllListeners("warning").on("warning", ({ message }) => warn(message));
 	try {
 		const [, , ...args] = argv;
 		if (args.length === 0) await require("./commands/places.js")();
