@@ -79,15 +79,19 @@ impl ModelEmbedder {
         TextBuffer::new(kept, &self.model.settings)
     }
 
-    /// Returns the length of the vectors. Only a custom model must be loaded to know it.
+    /// Returns the length of the vectors, for which a custom model is loaded.
     pub fn dimensions(&self) -> Result<usize> {
-        Ok(match (self.novelty, &self.model.settings.model) {
-            (NoveltyKind::Words, _) | (_, None) => self.dimensions_with(EMBEDDING_LEN),
-            (_, Some(_)) => {
-                let model = self.model.get().map_err(Error::embedder_unavailable)?;
-                self.dimensions_with(model.dimensions)
-            }
-        })
+        let loaded = || {
+            let model = self.model.get().map_err(Error::embedder_unavailable)?;
+            Ok(self.dimensions_with(model.dimensions))
+        };
+        self.known_dimensions().map_or_else(loaded, Ok)
+    }
+
+    /// Returns the length of the vectors, unless it is that of a custom model.
+    pub fn known_dimensions(&self) -> Option<usize> {
+        let is_custom = self.model.settings.model.is_some() && self.novelty != NoveltyKind::Words;
+        (!is_custom).then(|| self.dimensions_with(EMBEDDING_LEN))
     }
 
     fn dimensions_with(&self, embedding: usize) -> usize {
@@ -119,8 +123,7 @@ impl ModelEmbedder {
 
     /// Returns the lane for work that reads the files of the model, which takes long for one of the user.
     pub fn lane(&self) -> &'static Lane {
-        let is_own = self.model.settings.model.is_some() && self.novelty != NoveltyKind::Words;
-        if is_own { &LOADS } else { &WORKERS }
+        if self.known_dimensions().is_none() { &LOADS } else { &WORKERS }
     }
 
     /// Returns the status of the embedder, as in `ScoringStatus` of lib/types. Never waits for a load.

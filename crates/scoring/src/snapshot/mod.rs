@@ -148,21 +148,31 @@ macro_rules! ensure {
 }
 
 /// Reads a snapshot made by [`Contents::encode`], completely or not at all. Errors name it `source`. Takes at most a small
-/// multiple of the bytes in memory; the cache reuses the bytes.
+/// multiple of the bytes in memory; the cache reuses the bytes. `vector_len` is the length of the model's vectors, if it is
+/// known; an empty cache may have another one.
 ///
 /// # Errors
 ///
 /// `INVALID_SNAPSHOT` if the bytes are not a snapshot, have another version, are truncated or damaged, belong to a
-/// model with another fingerprint, or contain values out of range.
-pub fn decode(source: &str, bytes: Pieces, fingerprint: &str) -> Result<Snapshot> {
-    let (header, rows) = read(&bytes, fingerprint).map_err(|[place, expected, found]| {
-        Error::invalid(Invalid::Snapshot, format!("{source}{place}"), expected, found)
-    })?;
+/// model with another fingerprint or length of vectors, or contain values out of range.
+pub fn decode(
+    source: &str,
+    bytes: Pieces,
+    fingerprint: &str,
+    vector_len: Option<usize>,
+) -> Result<Snapshot> {
+    let (header, rows) =
+        read(&bytes, (fingerprint, vector_len)).map_err(|[place, expected, found]| {
+            Error::invalid(Invalid::Snapshot, format!("{source}{place}"), expected, found)
+        })?;
     Ok(Snapshot { header, bytes, rows })
 }
 
+/// The fingerprint of a model, and the length of its vectors if it is known.
+type Model<'a> = (&'a str, Option<usize>);
+
 /// Returns the header, and the place of the rows.
-fn read(bytes: &[u8], fingerprint: &str) -> Result<(Header, Range<usize>), Wrong> {
+fn read(bytes: &[u8], model: Model) -> Result<(Header, Range<usize>), Wrong> {
     // Errors that a user can mend first, then those of a defect or a crafted file.
     let start = &bytes[..bytes.len().min(MAGIC.len())];
     let (is_magic, found) = (MAGIC.starts_with(start), start.escape_ascii());
@@ -176,7 +186,7 @@ fn read(bytes: &[u8], fingerprint: &str) -> Result<(Header, Range<usize>), Wrong
     ensure!(length == expected, "", "{expected} bytes", "{length} bytes");
     let (sealed, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
     let expected = blake3::Hash::from_slice(checksum).expect("32 bytes");
-    let (found, header) = run_both(|| blake3::hash(sealed), || read_sealed(sealed, fingerprint));
+    let (found, header) = run_both(|| blake3::hash(sealed), || read_sealed(sealed, model));
     let found = found.unwrap_or_else(|panic| resume_unwind(panic));
     ensure!(found == expected, "", "the BLAKE3 checksum {expected}", "{found}: it is damaged");
     let (header, end) = (header?, sealed.len());
@@ -185,7 +195,7 @@ fn read(bytes: &[u8], fingerprint: &str) -> Result<(Header, Range<usize>), Wrong
 }
 
 /// Reads what the checksum covers, from magic to rows.
-fn read_sealed(sealed: &[u8], fingerprint: &str) -> Result<Header, Wrong> {
+fn read_sealed(sealed: &[u8], (fingerprint, known): Model) -> Result<Header, Wrong> {
     let (length, left) = (number(&sealed[20..HEADER]), sealed.len() - HEADER);
     ensure!(length <= left as u64, ": header", "{length} bytes", "{left} bytes");
     let (header, rows) = sealed[HEADER..].split_at(length as usize);
@@ -197,6 +207,8 @@ fn read_sealed(sealed: &[u8], fingerprint: &str) -> Result<Header, Wrong> {
     ensure!(model == fingerprint, ": model", "{fingerprint:?}", "{found:?}");
     let most = u32::MAX as usize;
     ensure!((1..=most).contains(&vector_len), ": vectorLen", "1 to {most}", "{vector_len}");
+    let expected = known.filter(|_| !entries.is_empty()).unwrap_or(vector_len);
+    ensure!(vector_len == expected, ": vectorLen", "{expected}", "{vector_len}");
     let (count, least) = (entries.len(), entries.len().max(1));
     ensure!(max_elements >= least, ": maxElements", "{least} or more", "{max_elements}");
     let (row, (numbers, odd)) = (row_length(vector_len), rows.as_chunks());

@@ -15,7 +15,7 @@ fn options(max_elements: usize, vector_len: usize) -> CacheOptions {
 }
 
 fn decode(bytes: &[u8], fingerprint: &str) -> Result<Snapshot> {
-    super::decode(SOURCE, bytes.into(), fingerprint)
+    super::decode(SOURCE, bytes.into(), fingerprint, None)
 }
 
 /// Two vectors, of which one has an id.
@@ -252,6 +252,17 @@ fn decode_refuses_an_entry_older_than_its_store() {
         (error.code(), error.to_string()),
         ("INVALID_SNAPSHOT", format!("{SOURCE}{message}"))
     );
+}
+
+#[test]
+fn decode_refuses_vectors_of_another_length_than_those_of_the_model() {
+    let decode = |bytes: &[u8], length| super::decode(SOURCE, bytes.into(), MODEL, Some(length));
+    assert!(decode(&small(), 2).is_ok());
+    // 16 numbers of a row would be a valid length.
+    let error = decode(&with("Len\":2", "Len\":16"), 2).expect_err("another length");
+    assert_eq!(error.to_string(), format!("{SOURCE}: vectorLen: expected 2, got 16"));
+    let empty = encode(&VectorCache::new(options(3, 16)), MODEL, NOW);
+    assert!(decode(&empty, 2).is_ok(), "it has no vector");
 }
 
 #[test]

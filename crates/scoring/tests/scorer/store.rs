@@ -505,7 +505,8 @@ fn set_vector_len_begins_anew_after_a_snapshot_with_another_length() {
     let page = first_page(vec![entry(1, 10, Some(vector))]);
     memory(&short).apply(page).expect("a page");
     let bytes = memory(&short).snapshot("fake");
-    let snapshot = snapshot::decode("a snapshot", bytes.as_slice().into(), "fake").expect("valid");
+    let bytes = bytes.as_slice().into();
+    let snapshot = snapshot::decode("a snapshot", bytes, "fake", None).expect("valid");
     let options = ScorerOptions { cache: BOUNDS, ..ScorerOptions::default() };
     let scorer = Scorer::with_store(options, true, Some(snapshot)).expect("a scorer");
     assert!(memory(&scorer).position().is_some());
