@@ -44,6 +44,7 @@ for (const [backend, precision, library] of [
 		assert.ok(Object.values(parts).every((time) => time >= 0 && time <= total));
 		assert.equal(parts.library === 0, backend === "native");
 		assert.deepEqual([status.pending, status.cacheSize], [0, 0]);
+		assert.deepEqual([status.calls.answered, status.latencyMs], [0, null], "no score yet");
 		assert.deepEqual(after, status);
 		assert.equal(novelty.source, "empty-cache", "even for the empty text");
 	});

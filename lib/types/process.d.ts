@@ -148,7 +148,7 @@ export interface ScoringStatus {
 		epoch: string | null;
 		seq: number | null;
 	} | null;
-	/** Calls so far, without those with invalid arguments or after `close`. */
+	/** Calls so far, without those with invalid arguments or after `close`, and without each `warmup` that has succeeded. */
 	calls: {
 		answered: number;
 		failed: number;
@@ -156,6 +156,6 @@ export interface ScoringStatus {
 		/** Those of `answered` that exceeded `budgetMs`. */
 		overBudget: number;
 	};
-	/** Percentiles of the time to an answer, over the last 1,024 calls; `null` before the first. */
+	/** Percentiles of the time to an answer, over the last 1,024 of `answered`; `null` before the first. */
 	latencyMs: { p50: number; p90: number; p99: number } | null;
 }

@@ -10,7 +10,7 @@ const KEPT: usize = 1024;
 /// Counts of calls, and the latencies of the latest ones.
 #[derive(Debug, Default, Clone)]
 pub struct Statistics {
-    /// Calls accepted.
+    /// Calls accepted, without warm-ups that have succeeded.
     pub accepted: u64,
     /// Calls answered with a result.
     pub answered: u64,
@@ -27,6 +27,8 @@ impl Statistics {
     /// Counts the answer to a call.
     pub(super) fn count(&mut self, answer: &Result<Outcome>, latency: Duration) {
         match answer {
+            // It answers nothing that was asked.
+            Ok(Outcome::WarmedUp(_)) => self.accepted -= 1,
             Ok(outcome) => {
                 if let Outcome::Scored(report) = outcome
                     && report.score.novelty == Novelty::OverBudget
