@@ -446,7 +446,7 @@ export interface LogEvaluation<Item = ScoreRow | ImportFailure>
 	 * The remaining rows as NDJSON in UTF-8, in chunks of whole lines. With `errors: "collect"`, an error
 	 * is the line `{"error":{code, source, line?, path?, message}}`.
 	 */
-	lines(): AsyncIterableIterator<Uint8Array>;
+	lines(): AsyncIterableIterator<ReturnType<typeof Uint8Array.of>>;
 }
 
 /**

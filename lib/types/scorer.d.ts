@@ -143,7 +143,11 @@ export class Scorer {
 	select(traces: Traces, options?: SelectOptions): Promise<SelectedTrace[]>;
 	similar(traceOrText: ReasoningTrace | string, options?: SimilarOptions): Promise<SimilarTrace[]>;
 	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
-	embed(traceOrText: ReasoningTrace | string, options?: CallOptions): Promise<Float32Array>;
+	// With the ArrayBuffer that TypeScript 5.7 and later know, whose constructors older ones have too.
+	embed(
+		traceOrText: ReasoningTrace | string,
+		options?: CallOptions,
+	): Promise<ReturnType<typeof Float32Array.of>>;
 	/** @throws Rejects with `"STORE_UNAVAILABLE"` if a store cannot be reached, or as {@link forget}. */
 	forget(id: string): Promise<number>;
 	/** @throws Rejects as `forget`. */
@@ -154,7 +158,7 @@ export class Scorer {
 	 * for accepted traces that are still to be added.
 	 * @throws Rejects with `"EMBEDDER_UNAVAILABLE"` if the model's manifest cannot be read.
 	 */
-	snapshot(options?: CallOptions): Promise<Buffer>;
+	snapshot(options?: CallOptions): Promise<ReturnType<typeof Buffer.alloc>>;
 	/**
 	 * Returns a scorer with the cache of a snapshot. Ages do not advance while a cache is a snapshot. The
 	 * bounds of the cache come from the snapshot, unless `cache` is given; other options do not. With a

@@ -11,7 +11,7 @@ export type StoreEntry = {
 			/** The `id` of the trace, if it has one: as all ids, any string of up to 1,024 bytes of UTF-8. */
 			id: string | null;
 			/** The vector as little-endian float32, 384 for the built-in model; to be stored unchanged. */
-			embedding: Uint8Array;
+			embedding: ReturnType<typeof Uint8Array.of>;
 	  }
 	/** Removes earlier adds with this `id`; their stored embeddings are erased. */
 	| { kind: "forget"; id: string }

@@ -24,7 +24,7 @@ export interface FeatureExtractionOptions {
 export interface Tensor {
 	type: "float32";
 	/** All rows, one after another. */
-	data: Float32Array;
+	data: ReturnType<typeof Float32Array.of>;
 	/** The number of rows and the length of each, 384. */
 	dims: [rows: number, length: number];
 	/** The length of `data`. */
