@@ -1,7 +1,9 @@
 /** Connection strings and passwords do not show in errors, nor in a store that is printed. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { Scorer } from "@knowledgepulse/scoring";
@@ -10,6 +12,7 @@ import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { trace } from "../../../../__test__/support/traces.mjs";
 import pg from "../support/driver.mjs";
 import { add, options } from "../support/entries.mjs";
+import { missing as skip, startPostgres } from "../support/postgres.mjs";
 import { fatal } from "../support/proxy.mjs";
 
 const PASSWORD = "s3cret-passw0rd";
@@ -52,6 +55,28 @@ for (const [Store, ...all] of [
 		for (const given of all)
 			assert.equal(await codeOf((async () => new Store(given))()), "INVALID_OPTION");
 	});
+
+/** What a server with these settings logs while an entry is added. */
+async function logWith(settings) {
+	const server = await startPostgres({
+		settings: { logging_collector: "on", log_filename: "all", log_statement: "all", ...settings },
+	});
+	const pool = new pg.Pool(server.config());
+	const store = new PostgresStore({ pool, migrate: true });
+	await store.append([add("logged id")], options());
+	await pool.end();
+	const log = readFileSync(join(server.data, "log/all"), "utf8");
+	await server.stop();
+	assert.match(log, /kp_novelty\.append_v1/);
+	return log;
+}
+
+test("PostgreSQL logs ids where it logs statements with their parameters, as the docs say", {
+	skip,
+}, async () => {
+	assert.match(await logWith({}), /logged id/);
+	assert.doesNotMatch(await logWith({ log_parameter_max_length: 0 }), /logged id/);
+});
 
 test("PostgresStore does not show a password in errors of connections, nor when printed", async (t) => {
 	const error = fatal("28P01", 'password authentication failed for user "someone"');
