@@ -11,9 +11,10 @@ const { start } = require("./thread.js");
 const SQLITE = "@photostructure/sqlite";
 
 // `:memory:` would be a store that nothing shares, and one letter before `://` is a Windows drive.
-const isPath = (value) => typeof value === "string" && !/^(:memory:)?$|\0|\w\w:\/\//.test(value);
+const isPath = (value) =>
+	typeof value === "string" && !/^(:memory:)?$|\0|^(file|sqlite):|\w\w:\/\//i.test(value);
 
-const OPTIONS = { path: required(kind("the path of a file", isPath)), ...SHARED };
+const OPTIONS = { path: required(kind("the path of a file, not a URI", isPath)), ...SHARED };
 
 /** Throws an error that says what to install. */
 function checkInstalled() {

@@ -23,9 +23,11 @@ test("SqliteStore can be imported and required", () => {
 test("SqliteStore rejects unknown and wrong options", () => {
 	const path = temporaryFile();
 	for (const [options, message] of [
-		[{}, "path: expected the path of a file, got undefined"],
-		[{ path: "" }, 'path: expected the path of a file, got ""'],
-		[{ path: ":memory:" }, 'path: expected the path of a file, got ":memory:"'],
+		[{}, "path: expected the path of a file, not a URI, got undefined"],
+		[{ path: "" }, 'path: expected the path of a file, not a URI, got ""'],
+		[{ path: ":memory:" }, 'path: expected the path of a file, not a URI, got ":memory:"'],
+		[{ path: "file:x.db" }, 'path: expected the path of a file, not a URI, got "file:x.db"'],
+		[{ path: "sqlite:x.db" }, 'path: expected the path of a file, not a URI, got "sqlite:x.db"'],
 		[
 			{ path, namespace: 42 },
 			"namespace: expected a string of 1 to 200 characters without NUL or lone surrogates, got 42",
