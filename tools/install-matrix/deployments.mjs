@@ -79,7 +79,16 @@ export const deployments = [
 	{
 		name: "file tracing, SqliteStore",
 		trace: "store.mjs",
-		packages: [`${PACKAGE}-stores`, "@photostructure/sqlite@1.2.1"],
+		packages: [`${PACKAGE}-stores`],
+		start: ["store.mjs"],
+		again: "store",
+	},
+	{
+		// The tests of the checkout have the oldest.
+		name: "file tracing, SqliteStore with the newest addon",
+		trace: "store.mjs",
+		packages: [`${PACKAGE}-stores`, "@photostructure/sqlite@2.6.0"],
+		runtime: [node(20)],
 		start: ["store.mjs"],
 		again: "store",
 	},

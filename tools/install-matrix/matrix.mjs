@@ -111,6 +111,16 @@ function all() {
 		await must(command, { cwd: resolve(import.meta.dirname, "../.."), env, seconds: 600 });
 	});
 
+	for (const { name, layouts } of runtimes.filter(({ name }) => /^Node (22|24|26)$/.test(name)))
+		test(`SQLite's store works with the SQLite of ${name}`, async () => {
+			const files = ["sqlite/*.test.mjs", "scorer/repair.test.mjs"];
+			const command = [
+				...[...layouts.node_modules, "--test"],
+				...files.map((file) => `packages/stores/__test__/${file}`),
+			];
+			await must(command, { cwd: resolve(import.meta.dirname, "../.."), seconds: 600 });
+		});
+
 	describe("checks", () => {
 		for (const { name, check } of checks)
 			test(name, async (t) => t.diagnostic(await check(workspace)));
