@@ -6,8 +6,10 @@ import {
 	appendFileSync,
 	chmodSync,
 	existsSync,
+	mkdirSync,
 	readFileSync,
 	rmSync,
+	symlinkSync,
 	writeFileSync,
 } from "node:fs";
 import { createServer } from "node:http";
@@ -259,10 +261,13 @@ describe("the hook of claude-code-plugin", { skip: noShell }, () => {
 	async function endSession(transcript) {
 		const { hooks } = JSON.parse(read("packages/cli/claude-code-plugin/hooks/hooks.json"));
 		const [{ command, timeout }] = hooks.SessionEnd[0].hooks;
-		const PATH = `${join(folder, "bin")}:${process.env.PATH}`;
+		// Neither npx nor an installed kp-score: the hook is in the package of its command line.
+		const PATH = join(folder, "only-node");
+		mkdirSync(PATH, { recursive: true });
+		if (!existsSync(join(PATH, "node"))) symlinkSync(process.execPath, join(PATH, "node"));
 		const CLAUDE_PLUGIN_ROOT = join(checkout, "packages/cli/claude-code-plugin");
 		const env = { ...process.env, HOME: folder, PATH, CLAUDE_PLUGIN_ROOT };
-		const hook = spawn("sh", ["-c", command], { env, timeout: timeout * 1000 });
+		const hook = spawn("/bin/sh", ["-c", command], { env, timeout: timeout * 1000 });
 		hook.stdin.end(JSON.stringify({ hook_event_name: "SessionEnd", transcript_path: transcript }));
 		return (await once(hook, "exit"))[0];
 	}
@@ -274,6 +279,17 @@ describe("the hook of claude-code-plugin", { skip: noShell }, () => {
 			if (existsSync(rows)) lines = readFileSync(rows, "utf8").trim().split("\n").filter(Boolean);
 		}
 		return lines.map((line) => JSON.parse(line));
+	}
+
+	/** The log, when it has errors of these transcripts. */
+	async function errorsAfter(...names) {
+		const errors = join(folder, ".kp-score/errors.log");
+		for (let tries = 0; tries < 600; tries++) {
+			const logged = existsSync(errors) ? readFileSync(errors, "utf8") : "";
+			if (names.every((name) => logged.includes(`${name}.jsonl`))) return logged;
+			await sleep(100);
+		}
+		return assert.fail(`no error of ${names}`);
 	}
 
 	test("appends a row for each session", async () => {
@@ -292,6 +308,21 @@ describe("the hook of claude-code-plugin", { skip: noShell }, () => {
 		assert.deepEqual([again.id, again.score], [first.id, first.score]);
 	});
 
+	test("logs why a session was not scored, and no warnings", async () => {
+		const content = "A garden has roses, hedges, and a bench. ".repeat(400);
+		const long = read("examples/session.jsonl").replaceAll(/"text":"/g, `"text":"${content}`);
+		for (const [name, text] of [
+			["long", long],
+			["wrong", "{"],
+		])
+			writeFileSync(join(folder, `${name}.jsonl`), text);
+		await endSession(join(folder, "long.jsonl"));
+		assert.equal((await rowsAfter(4))[3].isCut, true);
+		await endSession(join(folder, "wrong.jsonl"));
+		const logged = await errorsAfter("wrong");
+		assert.doesNotMatch(logged, /warning|were cut/);
+	});
+
 	test("ends without an error for a transcript that is missing, empty, growing or unreadable", async () => {
 		const [empty, growing, locked] = ["empty", "growing", "locked"].map((name) =>
 			join(folder, `${name}.jsonl`),
@@ -304,5 +335,6 @@ describe("the hook of claude-code-plugin", { skip: noShell }, () => {
 			assert.equal(await endSession(transcript), 0, transcript);
 		appendFileSync(growing, "ant\n");
 		rmSync(locked);
+		await errorsAfter("none", "empty", "growing", "locked");
 	});
 });
