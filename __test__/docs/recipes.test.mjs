@@ -192,6 +192,12 @@ test("score.py prints a line for each trace that has steps", { skip: noShell }, 
 	const lines = await linesOf("python3", ["examples/recipes/score.py", "runs.jsonl"]);
 	assert.equal(lines.length, traces.filter(({ steps }) => steps.length > 0).length);
 	assert.match(lines[0], /^0\.\d{3} /);
+	const [trace] = traces;
+	const odd = { ...trace, task: { objective: "Größe\u2028and\u0085more" } };
+	writeFileSync(join(folder, "odd.jsonl"), `${JSON.stringify(odd)}\n`);
+	const env = { LC_ALL: "C", PYTHONUTF8: "0", PYTHONCOERCECLOCALE: "0", PYTHONIOENCODING: "utf-8" };
+	const shown = await linesOf("python3", ["examples/recipes/score.py", "odd.jsonl"], env);
+	assert.match(shown.join("\n"), /^0\.\d{3} Größe\u2028and\u0085more$/);
 });
 
 test("ci.yml runs commands that work", { skip: noShell }, async () => {

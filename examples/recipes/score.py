@@ -9,8 +9,9 @@ def scores(traces):
     """Returns a row for each trace, in order."""
     lines = "".join(json.dumps(trace) + "\n" for trace in traces)
     command = ["kp-score", "score", "-", "--from", "reasoning-trace", "--json", "--quiet"]
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    done = subprocess.run(command, input=lines, capture_output=True, encoding="utf-8", check=True)
+    # A text may have other line breaks, such as U+2028, at which splitlines() splits.
+    return [json.loads(line) for line in done.stdout.split("\n") if line]
 
 
 if __name__ == "__main__":
