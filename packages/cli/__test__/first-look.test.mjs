@@ -8,6 +8,7 @@ import {
 	environment,
 	file,
 	folder,
+	idsOf,
 	kpScore,
 	linesOf,
 	OFF,
@@ -78,6 +79,17 @@ test("kp-score without arguments shows the logs on this machine, and commands fo
 	const nobody = await shownWith({ HOME: folder, USERPROFILE: folder });
 	assert.match(nobody, /^No logs of agents found here\. Looked in:\nclaude-code .*\n/);
 	assert.match(nobody, /\npi .*\nopenclaw .*\n.*\nkp-score score FILE scores any log, /);
+});
+
+test("kp-score needs no home folder", async (t) => {
+	if (process.getuid?.() !== 0) return t.skip("only root can be another user");
+	const { HOME, ...env } = environment;
+	// A user as in a container, who has no entry in passwd.
+	const nobody = { cwd: "/", env, uid: 54_321, gid: 54_321 };
+	const input = linesOf([traceOf(1)]);
+	assert.deepEqual(await idsOf(["score", "-", ...OFF], { ...nobody, input }), ["t:1"]);
+	const { stdout } = await assertEnds(0, [], nobody);
+	assert.match(stdout, /^(No l|L)ogs of agents/);
 });
 
 test("kp-score score takes a folder of sessions as it is", async () => {
