@@ -111,6 +111,33 @@ test("fit cuts text between characters", () => {
 	assert.equal(fit("🙂🙂🙂", 5), "🙂…");
 });
 
+test("fit keeps joiners, and counts the columns of what is shown", () => {
+	assert.equal(fit("می\u200cخواهم", 9), "می\u200cخواهم");
+	const family = "👨\u200d👩\u200d👧";
+	assert.equal(fit(`${family}${family}`, 4), `${family}${family}`);
+	assert.equal(fit("e\u0301e\u0301", 2), "e\u0301e\u0301");
+	assert.equal(fit("\u202ea\u2066b", 9), "a b");
+});
+
+test("rowTable aligns ids by their columns, and shows none twice", () => {
+	const lineOf = rowTable({ width: 120 }, {});
+	const dimensions = { complexity: 1, novelty: 0.5, toolDiversity: 0, outcomeConfidence: 0.8 };
+	const row = { score: 0.5, dimensions, overrides: [], similarity: null, objective: "Objective" };
+	const shownIds = ["日本0", "exp1", "experiment-1", "experiment-2"].map((id) => {
+		const [line] = lineOf({ ...row, id })
+			.trimEnd()
+			.split("\n")
+			.slice(-1);
+		return shown(line, {}).slice(47);
+	});
+	assert.deepEqual(shownIds, [
+		"日本0  Objective",
+		"exp1   Objective",
+		"expe…  Objective",
+		"experiment-2  Objective",
+	]);
+});
+
 test("Output uses 100 columns if a terminal reports 0", () => {
 	const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 0 });
 	assert.equal(new Output(stream).width, 100);

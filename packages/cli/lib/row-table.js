@@ -1,6 +1,6 @@
 /** Rows as a table, line by line. */
 const { dateOf, factOf, projectOf, tokensOf } = require("./facts.js");
-const { DIMENSIONS, fit, style } = require("./terminal.js");
+const { DIMENSIONS, cell, fit, plain, style, widthOf } = require("./terminal.js");
 
 const SHORT = { "single-thought": "=0.1", "error-recovery": "+0.1", "low-tool-diversity": "−0.1" };
 
@@ -47,7 +47,7 @@ function scoreCells({ dimensions, overrides, similarity, successFrom }) {
 
 function factCells(row) {
 	return [
-		fit(projectOf(row) ?? "–", 10).padEnd(10),
+		cell(projectOf(row) ?? "–", 10),
 		(dateOf(row) ?? "–").padEnd(10),
 		brief(factOf("activeMs", row)).padStart(6),
 		short(tokensOf(row)).padStart(6),
@@ -89,6 +89,17 @@ const PREFIX = "kp:trace:";
 const shortId = (id) =>
 	(id ?? "").replace(PREFIX, "").replace(/^([\da-f]{8})-[\da-f]{4}-8[\da-f-]{21}$/, "$1");
 
+/** Returns a function that fits ids into a column, except where two would look alike. */
+function idCells() {
+	const before = new Set();
+	return (id, columns) => {
+		const shown = cell(id, columns);
+		if (before.has(shown)) return plain(id).padEnd(columns);
+		before.add(shown);
+		return shown;
+	};
+}
+
 /** Returns a function that formats a row; the first line comes with the table head. */
 function rowTable({ width }, { threshold, facts, isKept = false }) {
 	const columns = facts ? FACTS : SCORES;
@@ -99,6 +110,7 @@ function rowTable({ width }, { threshold, facts, isKept = false }) {
 	const left = width - (hasThreshold ? 2 : 0) - (isNarrow ? 10 : middle.taken);
 	/** The width of the id, known from the first row. */
 	let idColumns;
+	const idCell = idCells();
 
 	function lineOf(row) {
 		const { id, objective, score } = row;
@@ -108,7 +120,7 @@ function rowTable({ width }, { threshold, facts, isKept = false }) {
 		const cells = [
 			`${hasThreshold ? `${mark} ` : ""}${isAccepted ? style("bold", value) : value}`,
 			...(isNarrow ? [] : middle.cellsOf(row)),
-			style("dim", fit(shortId(id), idColumns).padEnd(idColumns)),
+			style("dim", idCell(shortId(id), idColumns)),
 			fit(objective ?? "", left - idColumns),
 		];
 		return `${cells.join("  ")}\n`;
@@ -116,7 +128,7 @@ function rowTable({ width }, { threshold, facts, isKept = false }) {
 
 	return (row) => {
 		if (idColumns !== undefined) return lineOf(row);
-		idColumns = Math.min(Math.max(shortId(row.id).length, 4), Math.max(left >> 1, 8), 36);
+		idColumns = Math.min(Math.max(widthOf(plain(shortId(row.id))), 4), Math.max(left >> 1, 8), 36);
 		const start = hasThreshold ? "  " : "";
 		const names = isNarrow ? "" : middle.head;
 		const head = `${start}score  ${names}${"id".padEnd(idColumns)}  objective`;

@@ -2,7 +2,7 @@
 const { factOf, projectOf, timeOf, tokensOf } = require("./facts.js");
 const { brief, short } = require("./row-table.js");
 const { Statistics } = require("./statistics.js");
-const { fit, style } = require("./terminal.js");
+const { cell, style } = require("./terminal.js");
 
 /** The facts that are added up, by their names in a summary. */
 const SUMS = ["activeMs", "tokens", "calls", "failed", "refused"];
@@ -71,7 +71,7 @@ function summaryTable({ width }, { by, threshold }) {
 	return (summary) => {
 		const { tokens, calls, failed } = summary;
 		const cells = [
-			fit(summary[by] ?? "(unknown)", columns).padEnd(columns),
+			cell(summary[by] ?? "(unknown)", columns),
 			short(summary.runs).padStart(6),
 			summary.median.toFixed(3).padStart(6),
 			summary.highest.toFixed(3).padStart(7),

@@ -10,20 +10,45 @@ const DIMENSIONS = {
 };
 
 const WIDE =
-	/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
+	/\p{Emoji}\ufe0f|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
 
-/** Returns text of a log in one line, without control characters. */
-const plain = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+/** Returns text of a log in one line, without control characters, except the joiners of words and emoji. */
+const plain = (text) =>
+	text.replace(/(?:(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s])+/gu, " ").trim();
+
+let segmenter;
+
+/** Yields what a terminal shows as one character, and its columns. */
+function* cellsOf(text) {
+	// Intl takes long to load.
+	if (!/^[ -~]*$/.test(text)) segmenter ??= new Intl.Segmenter();
+	for (const part of segmenter?.segment(text) ?? text) {
+		const shown = part.segment ?? part;
+		yield [shown, WIDE.test(shown) ? 2 : 1];
+	}
+}
+
+function widthOf(text) {
+	let width = 0;
+	for (const [, columns] of cellsOf(text)) width += columns;
+	return width;
+}
 
 function fit(text, columns) {
 	let used = 0;
 	const kept = [];
-	for (const character of plain(text)) {
-		used += WIDE.test(character) ? 2 : 1;
+	for (const [shown, width] of cellsOf(plain(text))) {
+		used += width;
 		if (used > columns) return `${kept.slice(0, -1).join("").trimEnd()}…`;
-		kept.push(character);
+		kept.push(shown);
 	}
 	return kept.join("");
+}
+
+/** Text in so many columns of a table. */
+function cell(text, columns) {
+	const shown = fit(text, columns);
+	return shown + " ".repeat(columns - widthOf(shown));
 }
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
@@ -163,6 +188,7 @@ function showProgress(isWanted, stateOf) {
 module.exports = {
 	DIMENSIONS,
 	bar,
+	cell,
 	count,
 	duration,
 	fit,
@@ -178,4 +204,5 @@ module.exports = {
 	style,
 	tally,
 	warn,
+	widthOf,
 };

@@ -3,7 +3,7 @@ const { InputError } = require("../exit.js");
 const { eachRow } = require("../rows.js");
 const { Job } = require("../job.js");
 const { sourcesOf } = require("../sources.js");
-const { DIMENSIONS, count, fit, signed, style, warn } = require("../terminal.js");
+const { DIMENSIONS, cell, count, fit, signed, style, warn, widthOf } = require("../terminal.js");
 
 /** Changes below this come from rounding. */
 const NOTHING = 1e-12;
@@ -43,7 +43,7 @@ function pairsOf(old, now) {
 }
 
 function tableOf(pairs, { width }) {
-	const longest = pairs.reduce((length, { id }) => Math.max(length, id?.length ?? 0), 2);
+	const longest = pairs.reduce((length, { id }) => Math.max(length, widthOf(id ?? "")), 2);
 	const id = Math.min(longest, 36);
 	const rows = pairs.map((pair) => {
 		const causes = Object.entries(pair.dimensions)
@@ -52,7 +52,7 @@ function tableOf(pairs, { width }) {
 		if (pair.overrides.before.join() !== pair.overrides.after.join())
 			causes.push(`rules ${pair.overrides.after.join("+") || "none"}`);
 		const change = style(pair.change < 0 ? "red" : "green", signed(pair.change, 4));
-		return `${change}  ${pair.before.toFixed(3)}   ${pair.after.toFixed(3)}  ${fit(pair.id ?? "", id).padEnd(id)}  ${fit(causes.join(", "), Math.max(width - 28 - id, 20))}`.trimEnd();
+		return `${change}  ${pair.before.toFixed(3)}   ${pair.after.toFixed(3)}  ${cell(pair.id ?? "", id)}  ${fit(causes.join(", "), Math.max(width - 28 - id, 20))}`.trimEnd();
 	});
 	const head = ` change  before  after  ${"id".padEnd(id)}  because of`;
 	return `${[style("dim", head), ...rows].join("\n")}\n`;

@@ -5,13 +5,13 @@ const { shortId } = require("../row-table.js");
 const { Job } = require("../job.js");
 const { openScorer } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
-const { count, fit, percent, style } = require("../terminal.js");
+const { cell, count, fit, percent, style } = require("../terminal.js");
 
 function lineOf({ accepted, bounds, id, objective, score }, { width }) {
 	const [least, greatest] = bounds.map((bound) => bound.toFixed(3));
 	const found = score === null ? `${least} to ${greatest}` : score.toFixed(3);
 	const mark = accepted ? style("green", "✓") : style("dim", "·");
-	const name = style("dim", fit(shortId(id) || "(no id)", 20).padEnd(20));
+	const name = style("dim", cell(shortId(id) || "(no id)", 20));
 	return `${mark} ${found.padEnd(14)}  ${name}  ${fit(objective, Math.max(width - 41, 8))}\n`;
 }
 
