@@ -24,6 +24,7 @@ import {
 	VectorCache,
 	warmup,
 } from "@knowledgepulse/scoring";
+import { calibrate } from "@knowledgepulse/scoring/calibrate";
 import {
 	type ChatMessage,
 	evaluateLogs,
@@ -300,3 +301,11 @@ expectType<LogEvaluation<ScoreRow>>()(evaluated);
 evaluateLogs("traces.jsonl", { remember: "no" });
 // @ts-expect-error unknown option
 evaluateLogs("traces.jsonl", { groups: "/id" });
+
+declare const row: ScoreRow;
+calibrate([row]);
+const { domain, score, dimensions, noveltySource, similarity, success, confidence } = row;
+const fields = { domain, score, dimensions, noveltySource, success, confidence };
+calibrate([{ ...fields, similarity }]);
+// @ts-expect-error nothing can be calibrated without similarities
+calibrate([fields]);

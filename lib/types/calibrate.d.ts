@@ -2,7 +2,14 @@ import type { ScoreRow } from "./logs.js";
 import type { ScoringWeights } from "./report.js";
 import type { ScorerOptions } from "./scorer.js";
 
-type ScoredFields = "domain" | "score" | "dimensions" | "noveltySource" | "success" | "confidence";
+type ScoredFields =
+	| "domain"
+	| "score"
+	| "dimensions"
+	| "similarity"
+	| "noveltySource"
+	| "success"
+	| "confidence";
 
 /** A scored trace for {@link calibrate}: a {@link ScoreRow}, or its required fields. */
 export interface CalibrationRow

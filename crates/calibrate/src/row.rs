@@ -49,6 +49,8 @@ pub struct Row {
     #[serde(default)]
     pub overrides: Vec<String>,
     pub nearest: Option<String>,
+    // Required: without it, no row would be compared with anything.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub similarity: Option<f64>,
     pub novelty_source: String,
     pub success: bool,
