@@ -107,7 +107,17 @@ evaluateValue(readonlyTrace);
 const named: string | undefined = undefined;
 ({ type: "thought", content: named, tool: undefined }) satisfies ReasoningTraceStep;
 ({ type: "tool_call", tool: { name: named } }) satisfies ReasoningTraceStep;
-new ScoringError("", { code: undefined, path: named });
+new ScoringError("", { code: "CLOSED", path: named });
+// @ts-expect-error without the code that every error has
+new ScoringError("");
+// @ts-expect-error without the field that every error about a trace has
+new InvalidTraceError("", { code: "INVALID_TRACE" });
+new InvalidTraceError("", { code: "INVALID_TRACE", path: "steps" }) satisfies ScoringError;
+
+/** The members of a union that editors can offer: not those that any string fits. */
+type Offered<T> = T extends string ? (string extends T ? never : T) : never;
+type Domain = ReasoningTrace["metadata"]["task_domain"];
+expectType<"code" | "customer_service" | "finance" | "medical">()({} as Offered<Domain>);
 
 // What is a trace, and what is none.
 
@@ -260,7 +270,9 @@ async () => {
 };
 // @ts-expect-error labels are booleans
 importTraces("session.jsonl", { labels: { a: 1 } });
-new ImportError("", { source: "", line: 1 }) satisfies ScoringError;
+new ImportError("", { code: "NO_TRACE", source: "", line: 1 }) satisfies ScoringError;
+// @ts-expect-error without a source
+new ImportError("", { code: "NO_TRACE" });
 // @ts-expect-error no such format
 importTraces("session.jsonl", { format: "vscode" });
 // @ts-expect-error a misspelled option

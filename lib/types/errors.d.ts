@@ -74,11 +74,7 @@ type ImportErrorCode =
 export class ScoringError extends Error {
 	constructor(
 		message: string,
-		options?: {
-			code?: ScoringErrorCode | undefined;
-			path?: string | undefined;
-			cause?: unknown;
-		},
+		options: { code: ScoringErrorCode; path?: string | undefined; cause?: unknown },
 	);
 	code: ScoringErrorCode;
 	/** The field, option or file, if the error is about one. */
@@ -94,6 +90,7 @@ export class ScoringError extends Error {
  * ```
  */
 export class InvalidTraceError extends ScoringError {
+	constructor(message: string, options: { code: "INVALID_TRACE"; path: string; cause?: unknown });
 	code: "INVALID_TRACE";
 	/** The field, such as `steps[3].tool.name`. */
 	path: string;
@@ -110,11 +107,11 @@ export class InvalidTraceError extends ScoringError {
 export class ImportError extends ScoringError {
 	constructor(
 		message: string,
-		options?: {
-			code?: ScoringErrorCode | undefined;
+		options: {
+			code: ScoringErrorCode;
 			path?: string | undefined;
 			cause?: unknown;
-			source?: string | undefined;
+			source: string;
 			line?: number | undefined;
 		},
 	);
