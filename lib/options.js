@@ -45,6 +45,10 @@ const isSignal = (value) =>
 	isFunction(value.addEventListener) &&
 	isFunction(value.removeEventListener);
 
+/** As Node.js does, which takes a URL of another realm too. */
+const isUrl = (value) =>
+	isObject(value) && isString(value.href) && isString(value.protocol) && value.auth === undefined;
+
 /** A kind of value: `fits` recognises it, `expected` describes it in messages, `read` converts it. */
 const kind = (expected, fits, read = (value, _path) => value) => ({
 	expected,
@@ -178,7 +182,7 @@ function scorerOptions(options = {}, others = {}) {
 
 function fileOf(value, name) {
 	if (isString(value)) return value;
-	check(value instanceof URL, name, "a string or a URL", value);
+	check(isUrl(value), name, "a string or a URL", value);
 	check(value.protocol === "file:", name, "a file: URL", value.href);
 	return fileURLToPath(value);
 }
@@ -204,6 +208,7 @@ module.exports = {
 	isNumber,
 	isObject,
 	isString,
+	isUrl,
 	kind,
 	kinds,
 	oneOf,

@@ -4,11 +4,10 @@ const fs = require("node:fs");
 const { open, stat } = require("node:fs/promises");
 const { resolve } = require("node:path");
 const { Readable } = require("node:stream");
-const { URL } = require("node:url");
 const { promisify } = require("node:util");
 const { isUint8Array } = require("node:util/types");
 const { ImportError, reasonOf } = require("./errors.js");
-const { check, fileOf, isObject, isString, own } = require("./options.js");
+const { check, fileOf, isObject, isString, isUrl, own } = require("./options.js");
 const { ignore, untilClosed } = require("./signals.js");
 
 /** The maximum length of a piece, in bytes or in characters of a text. */
@@ -31,7 +30,7 @@ const isData = (value) => Array.isArray(value) || isUint8Array(value) || isStrea
 const isMessage = (value) =>
 	isObject(value) &&
 	!isData(value) &&
-	!(value instanceof URL) &&
+	!isUrl(value) &&
 	(!Object.hasOwn(value, "data") || (isString(value.type) && !isString(own(value).name)));
 
 /** Reading must not wait in a thread of Node.js for a pipe or a device. Windows has no such flag. */
@@ -246,7 +245,7 @@ class Source {
 function sourceOf(value, place) {
 	if (isData(value) || (isString(value) && TEXT.test(value)))
 		return new Source(place, { data: value });
-	if (isString(value) || value instanceof URL) {
+	if (isString(value) || isUrl(value)) {
 		const name = fileOf(value, place);
 		// An empty path is not the working directory.
 		return new Source(place, { name, path: name && resolve(name) });
@@ -255,9 +254,8 @@ function sourceOf(value, place) {
 	check(isObject(value) && Object.hasOwn(value, "data"), place, expected, value);
 	const { name, data } = own(value);
 	check(isString(name), `${place}.name`, "a string", name);
-	const isUrl = data instanceof URL;
-	const isKnown = isString(data) || (isObject(data) && !isUrl);
-	const shown = isUrl ? data.href : data;
+	const isKnown = isString(data) || (isObject(data) && !isUrl(data));
+	const shown = isUrl(data) ? data.href : data;
 	check(isKnown, `${place}.data`, "text, bytes, a stream or messages", shown);
 	return new Source(place, { name, data });
 }

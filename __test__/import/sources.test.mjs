@@ -37,6 +37,10 @@ const sources = {
 	path: (t) => file(t),
 	"relative path": (t) => relative(process.cwd(), file(t)),
 	"file: URL": (t) => pathToFileURL(file(t)),
+	"file: URL of another realm": (t) => {
+		const { href, protocol, hostname, pathname } = pathToFileURL(file(t));
+		return { href, protocol, hostname, pathname };
+	},
 	text: () => log,
 	"text after white space": () => `\ufeff \t\r\n${log}`,
 	bytes: () => bytes,
