@@ -138,11 +138,12 @@ function installedAt(name) {
 	}
 }
 
+/** The platform packages in a folder, without the links to nothing that pnpm leaves. */
 function installedIn(folder) {
 	const [scope, prefix] = PACKAGE.split("/");
 	try {
 		return readdirSync(join(folder, scope))
-			.filter((entry) => entry.startsWith(`${prefix}-`))
+			.filter((entry) => entry.startsWith(`${prefix}-`) && existsSync(join(folder, scope, entry)))
 			.map((entry) => `${scope}/${entry}`);
 	} catch {
 		return [];

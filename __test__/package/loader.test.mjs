@@ -142,6 +142,13 @@ test("ADDON_NOT_FOUND names packages of other systems", async (t) => {
 	assert.doesNotMatch(message, /--omit=optional/);
 });
 
+test("ADDON_NOT_FOUND names no package of which only a link is there", async (t) => {
+	const { entry, place } = installation(t);
+	for (const name of [platform, "darwin-x64"]) symlinkSync(join(place(name), "gone"), place(name));
+	const { message } = await refusal(entry);
+	assert.match(message, /--omit=optional/);
+});
+
 test("ADDON_NOT_FOUND names an incomplete package, and a damaged addon with the cause", async (t) => {
 	const { entry, place } = installation(t);
 	const folder = place(platform);
