@@ -101,6 +101,19 @@ test("evaluateLogs scores what importTraces gives, from any source and cut anywh
 	);
 });
 
+test("evaluateLogs escapes in lines what a terminal obeys", async () => {
+	const objective = "é\u009b2J\u202eall\u2066\u061c\u200f \u0080end €";
+	const [row] = await all(off().evaluateLogs(lines(objective), assumed));
+	assert.equal(row.objective, objective);
+	const name = "log\u0085";
+	const given = { name, data: `${lines(objective)}{"messages": oops\n` };
+	const rows = off().evaluateLogs(given, { ...assumed, errors: "collect" });
+	const text = Buffer.concat(await all(rows.lines())).toString();
+	assert.doesNotMatch(text, /(?!\n)[\p{Cc}\p{Bidi_Control}]/u);
+	const [first, { error }] = text.trim().split("\n").map(JSON.parse);
+	assert.deepEqual([first.objective, first.source.name, error.source], [objective, name, name]);
+});
+
 test("evaluateLogs keeps the order of more traces than are in flight", async () => {
 	const given = traces(5000);
 	const rows = await parsed(off().evaluateLogs(jsonl(given)).lines());

@@ -92,6 +92,24 @@ pub enum Slot {
     Failed(String),
 }
 
+/// Adds a line of JSON, in which controls that a terminal obeys are escaped; JSON itself escapes the first 32.
+fn push_line(lines: &mut String, line: &str) {
+    let is_control = |c: char| {
+        let bidirectional = ['\u{61c}', '\u{200e}', '\u{200f}'];
+        matches!(c, '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || bidirectional.contains(&c)
+    };
+    let mut rest = line;
+    while !rest.is_ascii()
+        && let Some((start, control)) = rest.char_indices().find(|(_, c)| is_control(*c))
+    {
+        *lines += &format!("{}\\u{:04x}", &rest[..start], u32::from(control));
+        rest = &rest[start + control.len_utf8()..];
+    }
+    *lines += rest;
+    lines.push('\n');
+}
+
 impl State {
     fn slot(&mut self, number: usize) -> Option<&mut Slot> {
         self.slots.get_mut(number.checked_sub(self.first)?)
@@ -105,12 +123,11 @@ impl State {
             match slot {
                 Slot::Call(..) => return self.slots.push_front(slot),
                 Slot::Line(line, warning) => {
-                    self.lines += &line;
-                    self.lines += "\n";
+                    push_line(&mut self.lines, &line);
                     self.warning = self.warning.take().or(warning);
                 }
                 Slot::Failed(json) if collects => {
-                    self.lines += &format!("{{\"error\":{json}}}\n");
+                    push_line(&mut self.lines, &format!("{{\"error\":{json}}}"));
                 }
                 Slot::Failed(json) => self.error = Some(json),
             }
