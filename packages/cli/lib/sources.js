@@ -155,14 +155,17 @@ async function sourcesOfOne(argument) {
 	return [{ name: argument, path: argument, isStream: true, bytes: () => open(argument) }];
 }
 
-/** @returns {Promise<Source[]>} In the order of the arguments. */
-async function sourcesOf(args) {
+/** @returns {Promise<Source[]>} In the order of the arguments, without those that `isLeftOut` tells. */
+async function sourcesOf(args, isLeftOut = () => false) {
 	if (args.filter((argument) => argument === "-").length > 1)
 		throw new InputError("standard input (-) can be read only once");
 	const sources = [];
 	for (const argument of args) sources.push(await sourcesOfOne(argument));
-	for (const { path } of sources.flat()) if (path !== undefined) claimInput(path);
-	return sources.flat();
+	const all = sources.flat();
+	const leftOut = await Promise.all(all.map(isLeftOut));
+	const read = all.filter((_, index) => !leftOut[index]);
+	for (const { path } of read) if (path !== undefined) claimInput(path);
+	return read;
 }
 
 const LONGEST = 64 << 20;

@@ -79,6 +79,8 @@ export class PostgresStore implements NoveltyStore {
 	 * their next call, scorers read what is left. Returns how many entries were deleted.
 	 * @example
 	 * ```ts
+	 * import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+	 * const store = new PostgresStore({ connectionString: process.env.DATABASE_URL });
 	 * await store.forgetBefore(new Date(Date.now() - 30 * 86_400_000));
 	 * ```
 	 */

@@ -63,6 +63,8 @@ export class SqliteStore implements NoveltyStore {
 	 * their next call, scorers read what is left. Returns how many entries were deleted.
 	 * @example
 	 * ```ts
+	 * import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
+	 * const store = new SqliteStore({ path: "novelty.db" });
 	 * await store.forgetBefore(new Date(Date.now() - 30 * 86_400_000));
 	 * ```
 	 */
