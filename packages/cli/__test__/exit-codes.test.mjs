@@ -57,6 +57,9 @@ for (const [code, line, pattern] of [
 	[2, "score missing/*.jsonl", /no file matches/],
 	[2, "score nothing", /no \.json/],
 	[2, "score - -", /only once/],
+	[2, "select one.jsonl --count 1 --copy ", /--copy <folder>.* Expected a value, found nothing/],
+	[2, "score one.jsonl -o ", /--output <file>.* Expected a value, found nothing/],
+	[0, "explain one.jsonl --novelty words --table", /succeeded · 2 steps$/m],
 	[2, "score empty.jsonl --embedder off", /expected a log, found nothing: it is empty/],
 	[2, "score blank.jsonl --embedder off", /expected a log, found nothing: it is empty/],
 	[2, "score one.jsonl --from otel --embedder off", /otel/],
@@ -108,6 +111,18 @@ for (const [code, line, pattern] of [
 		assert.match(stdout + stderr, pattern);
 		assert.doesNotMatch(stderr, /\n {4}at /, "a stack");
 	});
+
+test("kp-score names the options with which a memory or a store was made", async () => {
+	for (const options of [
+		["--memory", "words.kpcache"],
+		["--store", "sqlite:words.db?create=1"],
+	]) {
+		await assertEnds(0, ["score", "one.jsonl", "--novelty", "words", ...options]);
+		const { stderr } = await assertEnds(2, ["score", "one.jsonl", ...options]);
+		assert.match(stderr, /got "words"|model words/);
+		assert.match(stderr, /hint: .*--novelty, --model, --pooling and --long-text/);
+	}
+});
 
 test("kp-score ends with 4 if the embedder is unavailable", async () => {
 	const env = { ...process.env, KNOWLEDGEPULSE_SCORING_MODEL: join(folder, "nothing") };

@@ -104,7 +104,8 @@ function accountOf({ trace, provenance, report, nearest = "", length }, { width 
 		outcomeOf({ success: metadata.success, successFrom }),
 		count(length ?? steps.length, "step"),
 	];
-	if (text) facts.push(`${count(text.tokens, "token")}${text.isCut ? ", the rest was cut" : ""}`);
+	if (text?.tokens)
+		facts.push(`${count(text.tokens, "token")}${text.isCut ? ", the rest was cut" : ""}`);
 	const lines = [
 		`${style("bold", report.score.toFixed(3))}  ${style("bold", fit(typeof id === "string" ? id : "(no id)", width - 8))}`,
 		fit(task.objective, width - 1),

@@ -67,7 +67,9 @@ function report(error) {
 	const { path, syscall, message } = error;
 	const text = syscall && path ? cannot("use", path, error).message : message;
 	say(`${style("red", "error:")} ${text}`);
-	hint(error.code);
+	const isOfModel =
+		/^(INVALID_SNAPSHOT|STORE_MISMATCH)$/.test(error.code) && / model\b/.test(message);
+	hint(isOfModel ? "MODEL_MISMATCH" : error.code);
 	return code;
 }
 

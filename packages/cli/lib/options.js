@@ -43,6 +43,11 @@ const time =
 		);
 	};
 
+const text = (value) => {
+	if (value !== "") return value;
+	throw new InvalidArgumentError("Expected a value, found nothing.");
+};
+
 const all = (value, values = []) => [...values, value];
 
 /** Every option by its flags: its help, with which its row in docs/cli.md begins, its parser or values, its default. */
@@ -161,7 +166,7 @@ function optionsOf({ options }) {
 		const [help, type, value] = [given].flat();
 		const option = new Option(flags, help.replaceAll("`", "")).default(value);
 		option.conflicts(CONFLICTS[option.attributeName()] ?? []);
-		return Array.isArray(type) ? option.choices(type) : option.argParser(type);
+		return Array.isArray(type) ? option.choices(type) : option.argParser(type ?? text);
 	});
 	return options.flatMap((name) => made.filter((option) => option.attributeName() === name));
 }

@@ -149,6 +149,8 @@ const warn = (text) => say(`${style("yellow", "warning:")} ${text}`);
 const HINTS = {
 	SUCCESS_UNKNOWN: "--assume-success true, false or skip decides for such runs",
 	UNKNOWN_FORMAT: "kp-score import --help lists the formats",
+	MODEL_MISMATCH:
+		"--novelty, --model, --pooling and --long-text must be as when the memory or store was made",
 	EMBEDDER_UNAVAILABLE:
 		"kp-score doctor shows what is missing; --embedder off scores without novelty",
 };
