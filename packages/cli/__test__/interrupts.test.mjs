@@ -152,6 +152,28 @@ test("kp-score score --memory goes on from the rows of interrupted commands", as
 	assert.ok(!existsSync(join(folder, "on.jsonl.partial")));
 });
 
+test("kp-score score goes on with all runs that have no id", async () => {
+	const args = [
+		"score",
+		"-",
+		"--novelty",
+		"words",
+		"--memory",
+		"no-id.kpcache",
+		"-o",
+		"no-id.jsonl",
+	];
+	const runs = [1, 2, 3].map((n) => ({ ...traceOf(n), id: undefined }));
+	await interrupt(args, { input: linesOf(runs.slice(0, 1)), said: /after 1 trace;/ });
+	const { stderr } = await assertEnds(0, args, { input: linesOf(runs.slice(1)) });
+	assert.match(stderr, /^goes on from .*: 1 row$/m);
+	const rows = parsed(readFileSync(join(folder, "no-id.jsonl"), "utf8"));
+	assert.deepEqual(
+		rows.map(({ objective }) => objective),
+		runs.map(({ task }) => task.objective),
+	);
+});
+
 test("kp-score leaves only files that the next run goes on from or removes when it is killed", async (t) => {
 	if (process.platform === "win32") return t.skip("no signals");
 	mkdirSync(join(folder, "killed"));

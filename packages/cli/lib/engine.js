@@ -94,14 +94,14 @@ function evaluateRest(scorer, job, { added, written }) {
 	const failures = [];
 	let known = 0;
 	async function* traces() {
-		for await (const { error, trace, provenance } of imported) {
-			const isWritten = written.has(trace?.id);
+		for await (const { error, trace, provenance } of imported)
 			if (error) failures.push({ error });
-			else if (!isWritten) origins.push(provenance);
-			if (isWritten) known += 1;
-			// The others are not scored at all: the store may have forgotten them.
-			else if (trace) yield `${JSON.stringify(trace)}\n`;
-		}
+			// Not scored at all: the store may have forgotten it.
+			else if (written.has(trace.id)) known += 1;
+			else {
+				origins.push(provenance);
+				yield `${JSON.stringify(trace)}\n`;
+			}
 	}
 	const settings = { format: "reasoning-trace", group, known: "again" };
 	const evaluation = scorer.evaluateLogs({ name: "rest", data: traces() }, settings);
@@ -111,9 +111,8 @@ function evaluateRest(scorer, job, { added, written }) {
 			const { source, successFrom, confidenceFrom, facts } = origins.shift();
 			const isLeft = !isId(row.id) || (added.has(row.id) && !written.has(row.id));
 			if (isId(row.id)) written.add(row.id);
-			const whole = { ...row, source, successFrom, confidenceFrom, facts };
-			if (isLeft) yield withProject(whole, group);
-			else known += 1;
+			if (!isLeft) known += 1;
+			else yield withProject({ ...row, source, successFrom, confidenceFrom, facts }, group);
 		}
 		yield* failures;
 	}

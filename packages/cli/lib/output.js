@@ -109,7 +109,7 @@ async function lock(file, signal) {
 async function openNew(path, { signal, mode, isState, goesOn }) {
 	const target = await targetOf(path);
 	const made = `${target}.partial`;
-	claimOutput(path, target, made);
+	claimOutput(path, target, made, `${target}.pending`);
 	if (isState || goesOn) await lock(target, signal);
 	if (isState) await rm(made, { force: true });
 	const unfinished = goesOn ? new Unfinished(target) : undefined;
@@ -158,15 +158,15 @@ async function openFile(path, options) {
 	const failed = (error) => fail(path, error);
 	let isEmpty = !unfinished?.size;
 	let isCommitted = false;
-	const commit = (to) => {
+	const commit = async (to) => {
+		await target.commit(to);
 		isCommitted = true;
-		return target.commit(to);
 	};
-	atEnd(async () => {
+	atEnd(() => {
+		const discard = () => target.discard();
 		// What was there stays, and rows whose runs a store has.
 		const isKept = unfinished?.size > 0 || (unfinished?.added.size > 0 && !isEmpty);
-		if (isKept && !isCommitted) await commit(made).catch(() => {});
-		await target.discard();
+		return isKept && !isCommitted ? commit(made).then(discard, () => {}) : discard();
 	});
 	return {
 		/** The file without links. */

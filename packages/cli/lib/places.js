@@ -4,7 +4,7 @@ const { join } = require("node:path");
 
 const { env, platform } = process;
 /** That of the user; `/` of one who has none, as in a container. */
-const HOME = (() => {
+const home = (() => {
 	try {
 		return homedir();
 	} catch {
@@ -13,12 +13,12 @@ const HOME = (() => {
 })();
 
 /** The folder of the projects of Claude Code. */
-const CLAUDE = join(env.CLAUDE_CONFIG_DIR || join(HOME, ".claude"), "projects");
+const CLAUDE = join(env.CLAUDE_CONFIG_DIR || join(home, ".claude"), "projects");
 
 const configuration =
-	{ darwin: join(HOME, "Library", "Application Support"), win32: env.APPDATA }[platform] ||
+	{ darwin: join(home, "Library", "Application Support"), win32: env.APPDATA }[platform] ||
 	env.XDG_CONFIG_HOME ||
-	join(HOME, ".config");
+	join(home, ".config");
 
 const PROGRAM = env.npm_command === "exec" ? "npx @knowledgepulse/scoring-cli" : "kp-score";
 
@@ -31,18 +31,18 @@ const TASKS = "*/api_conversation_history.json";
 /** The agents, the folder and pattern of the logs of each, and the command if the folder cannot be scored. */
 const PLACES = [
 	["claude-code", CLAUDE, "**/*.jsonl"],
-	["codex", join(env.CODEX_HOME || join(HOME, ".codex"), "sessions"), "**/*.jsonl{,.zst}"],
-	["gemini-cli", join(env.GEMINI_CLI_HOME || HOME, ".gemini", "tmp"), "*/chats/**/*.json{,l}"],
-	["copilot-cli", join(env.COPILOT_HOME || join(HOME, ".copilot"), "session-state"), "**/*.jsonl"],
-	["cursor", join(HOME, ".cursor", "projects"), "*/agent-transcripts/**/*.jsonl"],
+	["codex", join(env.CODEX_HOME || join(home, ".codex"), "sessions"), "**/*.jsonl{,.zst}"],
+	["gemini-cli", join(env.GEMINI_CLI_HOME || home, ".gemini", "tmp"), "*/chats/**/*.json{,l}"],
+	["copilot-cli", join(env.COPILOT_HOME || join(home, ".copilot"), "session-state"), "**/*.jsonl"],
+	["cursor", join(home, ".cursor", "projects"), "*/agent-transcripts/**/*.jsonl"],
 	["cline", tasksOf("saoudrizwan.claude-dev"), TASKS],
-	["cline", join(HOME, ".cline", "data", "tasks"), TASKS],
+	["cline", join(home, ".cline", "data", "tasks"), TASKS],
 	["roo", tasksOf("rooveterinaryinc.roo-cline"), TASKS],
-	["pi", join(HOME, ".pi", "agent", "sessions"), "**/*.jsonl"],
-	["openclaw", join(HOME, ".openclaw", "agents"), "*/sessions/*.jsonl"],
+	["pi", join(home, ".pi", "agent", "sessions"), "**/*.jsonl"],
+	["openclaw", join(home, ".openclaw", "agents"), "*/sessions/*.jsonl"],
 	[
 		"opencode",
-		join(env.XDG_DATA_HOME || join(HOME, ".local", "share"), "opencode"),
+		join(env.XDG_DATA_HOME || join(home, ".local", "share"), "opencode"),
 		["opencode.db", "storage/session/**/*.json"],
 		// It must export its sessions before they can be scored.
 		`opencode export > run.json && ${PROGRAM} score run.json`,
@@ -51,4 +51,4 @@ const PLACES = [
 
 const SUBAGENTS = ["**/agent-*.jsonl", "**/subagents/**"];
 
-module.exports = { SUBAGENTS, CLAUDE, HOME, PLACES, PROGRAM };
+module.exports = { SUBAGENTS, CLAUDE, home, PLACES, PROGRAM };

@@ -72,11 +72,9 @@ const HEADER_MS = 5000;
 
 /** The bounds of what is compared, as a namespace has them; null if a store has none yet. If it fails, the scorer says why. */
 async function boundsOf(store) {
-	const asked = store?.header({ signal: AbortSignal.timeout(HEADER_MS) }) ?? null;
-	const header = await Promise.resolve(asked).catch(() => undefined);
-	if (!header) return header;
-	const { maxElements, ttlMs } = header;
-	return ttlMs === null ? { maxElements } : { maxElements, ttlMs };
+	const signal = AbortSignal.timeout(HEADER_MS);
+	const header = store ? await store.header({ signal }).catch(() => undefined) : null;
+	return header && { maxElements: header.maxElements, ttlMs: header.ttlMs ?? undefined };
 }
 
 /**

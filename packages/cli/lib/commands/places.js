@@ -1,14 +1,14 @@
 /** kp-score without arguments */
 const { glob } = require("tinyglobby");
 const { Output } = require("../output.js");
-const { HOME, PLACES, PROGRAM, SUBAGENTS } = require("../places.js");
+const { home, PLACES, PROGRAM, SUBAGENTS } = require("../places.js");
 const { count } = require("../terminal.js");
 
 function typed(folder) {
 	if (/[^\w./\\:~-]/.test(folder))
 		return process.platform === "win32" ? `"${folder}"` : `'${folder}'`;
 	// Not on Windows, whose folders have backslashes.
-	return folder.startsWith(`${HOME}/`) ? `~${folder.slice(HOME.length)}` : folder;
+	return folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder;
 }
 
 /** Lists the logs on this machine, with the commands that score them. */

@@ -70,13 +70,17 @@ async function takeEarlier(job, take) {
 	const { path, size, written } = job.output.unfinished ?? {};
 	if (!size) return;
 	const { contentOf } = require("../rows.js");
-	const { rows } = await contentOf({ name: path, bytes: () => createReadStream(path) }, job.signal);
-	if (!rows) throw new InputError(`${path} is there, and has no rows: give it another name`);
-	for await (const row of rows) {
-		written.add(row.id);
+	const source = { name: path, bytes: () => createReadStream(path) };
+	const earlier = await contentOf(source, job.signal);
+	if (!earlier.rows)
+		throw new InputError(`${path} is there, and has no rows: give it another name`);
+	let rows = 0;
+	for await (const row of earlier.rows) {
+		if (row.id) written.add(row.id);
+		rows += 1;
 		take(row);
 	}
-	job.note(`goes on from ${path}: ${count(written.size, "row")}`);
+	job.note(`goes on from ${path}: ${count(rows, "row")}`);
 }
 
 const highestOf = (rows, top) => rows.sort((a, b) => b.score - a.score).slice(0, top);
