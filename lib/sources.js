@@ -213,13 +213,15 @@ class Source {
 
 	async *#file(path) {
 		const stream = await openStream(path, this.#stats);
-		if (!stream) return yield* contents(path);
-		this.#stream = stream;
-		if (this.#isClosed) stream.destroy();
 		try {
+			if (!stream) return yield* contents(path);
+			this.#stream = stream;
+			if (this.#isClosed) stream.destroy();
 			yield* stream;
 		} catch (error) {
-			throw named(error, path);
+			const isList = error.code === "EISDIR" || (error.code === "ENOENT" && /[*?]/.test(path));
+			if (isList) error.message += "; list files with fs.readdir() or fs.glob()";
+			throw stream ? named(error, path) : error;
 		}
 	}
 

@@ -346,8 +346,14 @@ test("importTraces survives a stream that fails before its turn", async () => {
 	await assert.rejects(all(imported), { code: "ENOENT" });
 });
 
-test("importTraces rejects with the error of Node.js for a folder", async (t) => {
-	await assert.rejects(importTraces(temporaryFolder(t)).next(), { code: "EISDIR" });
+test("importTraces says for a folder and a pattern what finds files", async (t) => {
+	const folder = temporaryFolder(t);
+	const message = /'; list files with fs\.readdir\(\) or fs\.glob\(\)$/;
+	for (const [path, code] of [
+		[folder, "EISDIR"],
+		[join(folder, "*.jsonl"), "ENOENT"],
+	])
+		await assert.rejects(importTraces(path).next(), { code, path, message });
 });
 
 test("importTraces ends with its worker", async () => {
