@@ -284,7 +284,8 @@ async () => {
 	const scorer = new Scorer();
 	expectType<ArrayBuffer>()((await scorer.snapshot()).buffer);
 	expectType<ArrayBuffer>()((await scorer.embed("Hello")).buffer);
-	for await (const chunk of scorer.evaluateLogs("x").lines()) expectType<ArrayBuffer>()(chunk.buffer);
+	for await (const chunk of scorer.evaluateLogs("x").lines())
+		expectType<ArrayBuffer>()(chunk.buffer);
 	// An imported trace is one of the SDK's units.
 	const unit: KnowledgeUnit = await fromMessages(chatMessages);
 	for await (const { trace } of importTraces("session.jsonl")) trace satisfies typeof unit;

@@ -101,13 +101,17 @@ export class Scorer {
 
 	/** @throws `"INVALID_OPTION"`. */
 	constructor(options?: ScorerOptions);
+	/** Returns the score of a trace, in [0, 1], and adds the trace to the cache. */
 	evaluateValue(trace: ReasoningTrace, options?: ScoreOptions): Promise<number>;
+	/** Returns a report on the score of a trace, and adds the trace to the cache. */
 	explainValue(trace: ReasoningTrace, options?: ScoreOptions): Promise<ScoreReport>;
+	/** Returns the scores of many traces, in order. */
 	evaluateValues(
 		traces: Traces,
 		options?: BatchOptions & { errors?: "reject" | undefined },
 	): Promise<number[]>;
 	evaluateValues(traces: Traces, options: BatchOptions): Promise<(number | ScoreFailure)[]>;
+	/** Returns the reports of many traces, in order, as they become ready. */
 	explainValues(
 		traces: Traces,
 		options?: BatchOptions & { errors?: "reject" | undefined },
@@ -116,6 +120,7 @@ export class Scorer {
 		traces: Traces,
 		options: BatchOptions,
 	): AsyncIterableIterator<ScoreReport | ScoreFailure>;
+	/** Decides whether the score of a trace is at least the threshold, and adds accepted traces to the cache. */
 	decide(trace: ReasoningTrace, options?: DecideOptions): Promise<Decision>;
 	/**
 	 * Returns the few traces that stand for all, in order of selection: facility location. A kept trace `j`
@@ -141,16 +146,22 @@ export class Scorer {
 	 * `"STORE_UNAVAILABLE"` if `againstCache` needs a store that cannot be reached.
 	 */
 	select(traces: Traces, options?: SelectOptions): Promise<SelectedTrace[]>;
+	/** Returns the traces in the cache that are most similar to a trace or a text. */
 	similar(traceOrText: ReasoningTrace | string, options?: SimilarOptions): Promise<SimilarTrace[]>;
+	/** Adds a trace to the cache without scoring it. */
 	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
-	// With the ArrayBuffer that TypeScript 5.7 and later know, whose constructors older ones have too.
+	/** Returns the embedding of a trace or a text. */
+	// TypeScript 5.7 and later know its ArrayBuffer; older ones have no type parameter.
 	embed(
 		traceOrText: ReasoningTrace | string,
 		options?: CallOptions,
 	): Promise<ReturnType<typeof Float32Array.of>>;
-	/** @throws Rejects with `"STORE_UNAVAILABLE"` if a store cannot be reached, or as {@link forget}. */
+	/**
+	 * Removes the traces with this `id` from the cache. Resolves to the number removed.
+	 * @throws Rejects with `"STORE_UNAVAILABLE"` if a store cannot be reached, or as {@link forget}.
+	 */
 	forget(id: string): Promise<number>;
-	/** @throws Rejects as `forget`. */
+	/** Removes all traces from the cache. @throws Rejects as `forget`. */
 	clear(): Promise<void>;
 	/**
 	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum. With
@@ -180,6 +191,7 @@ export class Scorer {
 	static load(path: string | URL, options?: RestoreOptions): Promise<Scorer>;
 	/** Returns a scorer as `load`, or one with an empty cache if there is no such file. */
 	static open(path: string | URL, options?: RestoreOptions): Promise<Scorer>;
+	/** Loads the model and runs it once, and reads a store, so that the first score need not wait. */
 	warmup(options?: CallOptions): Promise<ScoringStatus>;
 	/**
 	 * Closes the scorer: pending and later calls reject with `"CLOSED"`, except `snapshot` and `save`.
@@ -189,6 +201,7 @@ export class Scorer {
 	 */
 	close(): void;
 	[Symbol.dispose](): void;
+	/** Returns the state of the scorer. Never waits, and loads nothing. */
 	status(): ScoringStatus;
 	/**
 	 * The live cache, as {@link _getLocalCache}.
