@@ -146,8 +146,7 @@ class Reading {
 			for (let isPending = false, isLast = false; !isLast; ) {
 				// Unless lines are pending, waits for input first: the promise of the addon keeps the
 				// process alive, and a source may stay silent forever.
-				if (!isPending && !feeding.isDone)
-					await until(this.#closing, waiter.result(feeding));
+				if (!isPending && !feeding.isDone) await until(this.#closing, waiter.result(feeding));
 				const ready = await waiter.result(waiter.start(() => this.#native.next()));
 				if (ready.wantsInput) feeding = waiter.start(() => input.next());
 				if (ready.lines.length > 0) yield ready.lines;
@@ -225,7 +224,9 @@ exports.fromMessages = async function fromMessages(messages, options = {}) {
 	}
 	const { skipped } = reading.report.inputs[0];
 	const reasons = Object.entries(skipped).map(([reason, count]) => `${reason} ${count}`);
-	const found = `none (skipped: ${reasons.join(", ") || "nothing"})`;
+	const none =
+		messages.length === 0 ? "an empty array" : skipped.no_steps && "no answer of an assistant";
+	const found = `${none || "none"} (skipped: ${reasons.join(", ") || "nothing"})`;
 	const message = `messages: expected a conversation that gives a trace, got ${found}`;
 	throw new ImportError(message, { code: "NO_TRACE", source: "messages" });
 };

@@ -1,6 +1,7 @@
 /** Checks and reads options. The addon trusts what it gets. */
 const { Buffer } = require("node:buffer");
-const { URL, fileURLToPath } = require("node:url");
+const { fileURLToPath } = require("node:url");
+const { isPromise } = require("node:util/types");
 const { ScoringError } = require("./errors.js");
 
 /** Loaded when needed, because it may be missing. */
@@ -24,6 +25,7 @@ function describe(value) {
 	if (isString(value)) return addon().shown(value.slice(0, 100));
 	if (typeof value === "bigint") return `${addon().shown(String(value)).replaceAll('"', "")}n`;
 	if (typeof value === "symbol" || isFunction(value)) return `a ${typeof value}`;
+	if (isPromise(value)) return "a promise";
 	if (isObject(value)) return Array.isArray(value) ? "an array" : "an object";
 	return String(value);
 }

@@ -1,4 +1,5 @@
 /** Reads and checks traces. Reading a property here costs far less than through Node-API. */
+const { isPromise } = require("node:util/types");
 const { InvalidTraceError } = require("./errors.js");
 const { LONGEST_ID, describe, isObject, isString } = require("./options.js");
 
@@ -50,6 +51,10 @@ function check(fits, value, expected, at, step) {
 function readTrace(trace) {
 	check(isObject(trace), trace, "an object", "trace");
 	const { metadata } = trace;
+	if (!isObject(metadata)) {
+		check(!isArray(trace), trace, "an object, as fromMessages() makes of messages", "trace");
+		check(!isPromise(trace), trace, "an object, as await gives", "trace");
+	}
 	check(isObject(metadata), metadata, "an object", "metadata");
 	const domain = metadata.task_domain;
 	check(isString(domain), domain, "a string", "metadata.task_domain");

@@ -64,6 +64,7 @@ test("importTraces rejects a run without a known success until it is told what t
 	const messages = conversation("one");
 	const error = await importErrorOf(importTraces(messages).next());
 	assert.equal(error.code, "SUCCESS_UNKNOWN");
+	assert.match(error.message, /; set success or assumeSuccess$/);
 	for (const assumeSuccess of [true, false]) {
 		const [{ trace, provenance }] = await all(importTraces(messages, { assumeSuccess }));
 		assert.equal(trace.metadata.success, assumeSuccess);

@@ -40,15 +40,16 @@ test("fromMessages reads the messages before it returns", async () => {
 });
 
 test("fromMessages rejects with NO_TRACE for messages that give none", async () => {
-	const none = {
-		nothing: [],
-		"no messages": [{ hello: "world" }],
-		"only a system message": [{ role: "system", content: "Be brief." }],
-		"no answer": conversation("one").slice(0, 1),
-	};
-	for (const [name, messages] of Object.entries(none)) {
+	const rows = [
+		["an empty array", []],
+		["none", [{ hello: "world" }]],
+		["no answer of an assistant", [{ role: "system", content: "Be brief." }]],
+		["no answer of an assistant", conversation("one").slice(0, 1)],
+	];
+	for (const [found, messages] of rows) {
 		const error = await importErrorOf(fromMessages(messages, { success: true }));
-		assert.equal(error.code, "NO_TRACE", name);
+		assert.equal(error.code, "NO_TRACE");
+		assert.ok(error.message.includes(`gives a trace, got ${found} (skipped: `), error.message);
 		assert.equal(error.source, "messages");
 	}
 	const skipped = fromMessages(conversation("one"), { assumeSuccess: "skip" });
@@ -58,6 +59,8 @@ test("fromMessages rejects with NO_TRACE for messages that give none", async () 
 });
 
 test("fromMessages refuses values that are not messages", async () => {
+	const promised = Promise.resolve(conversation("one"));
+	await assert.rejects(fromMessages(promised), { message: /expected an array, got a promise$/ });
 	for (const messages of [undefined, null, 5, "[]", {}, new Set()])
 		await assert.rejects(fromMessages(messages), {
 			name: "ScoringError",

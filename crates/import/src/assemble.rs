@@ -21,7 +21,7 @@ use crate::{
 };
 
 const SUCCESS_UNKNOWN: &str = "expected to know whether the run succeeded, found neither a label nor a \
-                               status; set assumeSuccess";
+                               status; set success or assumeSuccess";
 
 const TOO_LONG: &str = "expected at most 256 MiB of JSON in one trace, found more";
 
