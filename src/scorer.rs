@@ -382,8 +382,8 @@ impl NativeScorer {
         let ScorerConfig { scorer: options, embedder, .. } = config;
         let decode = |(source, bytes)| {
             let fingerprint = embedder.fingerprint()?;
-            let vector_len = embedder.known_dimensions();
-            Ok((snapshot::decode(source, bytes, &fingerprint, vector_len)?, fingerprint))
+            let model = (&*fingerprint, embedder.known_dimensions());
+            Ok((snapshot::decode(source, bytes, model)?, fingerprint))
         };
         let engine = match (config.requires_store, snapshot.map(decode).transpose()?) {
             (Some(is_required), snapshot) => {

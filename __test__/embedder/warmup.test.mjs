@@ -64,7 +64,12 @@ const body = async ({ scoring, input }) => {
 };
 
 const rows = [
-	["is switched off, without a warning", { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" }, /switched off/, 0],
+	[
+		"is switched off, without a warning",
+		{ KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" },
+		/switched off/,
+		0,
+	],
 	["has no model, with one warning", { KNOWLEDGEPULSE_SCORING_MODEL: "nowhere" }, /nowhere/, 1],
 ];
 

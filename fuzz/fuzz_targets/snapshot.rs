@@ -43,7 +43,7 @@ fn encode(cache: &VectorCache, now: Duration) -> Vec<u8> {
 }
 
 fn open(bytes: &[u8]) -> Snapshot {
-    decode("snapshot", bytes.into(), MODEL, None).expect("a snapshot")
+    decode("snapshot", bytes.into(), (MODEL, None)).expect("a snapshot")
 }
 
 /// The contents of a snapshot, except its age.
@@ -56,7 +56,7 @@ fn entries(bytes: &[u8]) -> Vec<(VectorEntry, Vec<f32>)> {
 
 /// Decodes in little memory. What is accepted must be the same after another round trip.
 fn check(bytes: &[u8]) -> Option<Snapshot> {
-    let (found, peak) = memory::peak(|| decode("snapshot", bytes.into(), MODEL, None));
+    let (found, peak) = memory::peak(|| decode("snapshot", bytes.into(), (MODEL, None)));
     assert!(peak <= 32 * bytes.len() + 4096, "{peak} bytes of memory for {}", bytes.len());
     let snapshot = match found {
         Ok(snapshot) => snapshot,

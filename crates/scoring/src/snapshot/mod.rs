@@ -147,29 +147,22 @@ macro_rules! ensure {
     };
 }
 
+/// The fingerprint of a model, and the length of its vectors if it is known.
+pub type Model<'a> = (&'a str, Option<usize>);
+
 /// Reads a snapshot made by [`Contents::encode`], completely or not at all. Errors name it `source`. Takes at most a small
-/// multiple of the bytes in memory; the cache reuses the bytes. `vector_len` is the length of the model's vectors, if it is
-/// known; an empty cache may have another one.
+/// multiple of the bytes in memory; the cache reuses the bytes. An empty cache may have another length of vectors.
 ///
 /// # Errors
 ///
 /// `INVALID_SNAPSHOT` if the bytes are not a snapshot, have another version, are truncated or damaged, belong to a
 /// model with another fingerprint or length of vectors, or contain values out of range.
-pub fn decode(
-    source: &str,
-    bytes: Pieces,
-    fingerprint: &str,
-    vector_len: Option<usize>,
-) -> Result<Snapshot> {
-    let (header, rows) =
-        read(&bytes, (fingerprint, vector_len)).map_err(|[place, expected, found]| {
-            Error::invalid(Invalid::Snapshot, format!("{source}{place}"), expected, found)
-        })?;
+pub fn decode(source: &str, bytes: Pieces, model: Model) -> Result<Snapshot> {
+    let (header, rows) = read(&bytes, model).map_err(|[place, expected, found]| {
+        Error::invalid(Invalid::Snapshot, format!("{source}{place}"), expected, found)
+    })?;
     Ok(Snapshot { header, bytes, rows })
 }
-
-/// The fingerprint of a model, and the length of its vectors if it is known.
-type Model<'a> = (&'a str, Option<usize>);
 
 /// Returns the header, and the place of the rows.
 fn read(bytes: &[u8], model: Model) -> Result<(Header, Range<usize>), Wrong> {

@@ -506,7 +506,7 @@ fn set_vector_len_begins_anew_after_a_snapshot_with_another_length() {
     memory(&short).apply(page).expect("a page");
     let bytes = memory(&short).snapshot("fake");
     let bytes = bytes.as_slice().into();
-    let snapshot = snapshot::decode("a snapshot", bytes, "fake", None).expect("valid");
+    let snapshot = snapshot::decode("a snapshot", bytes, ("fake", None)).expect("valid");
     let options = ScorerOptions { cache: BOUNDS, ..ScorerOptions::default() };
     let scorer = Scorer::with_store(options, true, Some(snapshot)).expect("a scorer");
     assert!(memory(&scorer).position().is_some());

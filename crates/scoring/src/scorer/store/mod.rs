@@ -22,7 +22,6 @@ use crate::{
     cache::{is_unit, norm, normalize_into},
     embed::Embedded,
     error::{Error, Result, StoreFault},
-    id::Id,
     novelty::Novelty,
     scorer::{
         call::{Call, EmbeddedCall, Input, Work},
@@ -164,14 +163,14 @@ impl StoreMemory {
         let mut batch = Vec::new();
         // Whether the whole store has just been read, and whether calls wait for that.
         let (mut is_fresh, mut is_open) = (false, false);
-        // The ids in the fresh store and the batch.
-        let mut known: Option<HashSet<Id>> = None;
+        // The ids in the batch, and whether those in the store are with them.
+        let (mut known, mut is_whole) = (HashSet::new(), false);
         while batch.len() < limit {
             let mut queue = self.queue();
-            if is_fresh && known.is_none() && queue.waiting.front().is_some_and(is_undecided) {
+            if is_fresh && !is_whole && queue.waiting.front().is_some_and(is_undecided) {
                 drop(queue);
-                let added = batch.iter().filter_map(added_id).cloned();
-                known = Some(self.mirror().ids().cloned().chain(added).collect());
+                known.extend(self.mirror().ids().cloned());
+                is_whole = true;
                 queue = self.queue();
             }
             // The calls before a removal must still be compared with what it removes, and those after undecided ones
@@ -195,12 +194,9 @@ impl StoreMemory {
                 continue;
             }
             let mut request = request.unwrap_or(Request::Read);
-            let is_new = |known: &HashSet<Id>| {
-                let id = next.call.work.scored().and_then(|input| input.trace.id());
-                id.is_none_or(|id| !known.contains(id))
-            };
-            is_open |= is_undecided(&next)
-                && (request == Request::Read || !known.as_ref().is_some_and(is_new));
+            let id = next.call.work.scored().and_then(|input| input.trace.id());
+            let is_new = is_whole && id.is_none_or(|id| !known.contains(id));
+            is_open |= is_undecided(&next) && (request == Request::Read || !is_new);
             if is_open {
                 request = Request::Read;
             }
@@ -209,8 +205,8 @@ impl StoreMemory {
                 Request::Append(change) => Some(discriminant(change)),
                 Request::Read => None,
             };
-            if let Some(known) = &mut known {
-                known.extend(added_id(&request).cloned());
+            if let Request::Append(Change::Add { id, .. }) = &request {
+                known.extend(id.clone());
             }
             batch.push(request);
             queue.sent.push(Some(next));
@@ -358,10 +354,6 @@ fn request(embedded: &EmbeddedCall) -> Option<Request> {
         None if vector.is_some() || matches!(work, Work::WarmUp) => Request::Read,
         None => return None,
     })
-}
-
-fn added_id(request: &Request) -> Option<&Id> {
-    if let Request::Append(Change::Add { id, .. }) = request { id.as_ref() } else { None }
 }
 
 /// Returns whether the memory decides if the call appends.
