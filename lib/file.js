@@ -56,7 +56,7 @@ async function openInPlace(path) {
  * and, if possible, its owner. Devices and pipes are written in place. The contents are at `made` until they are complete,
  * by default under a name that nobody else can guess, and opened with `flags`, which must not follow a link there.
  */
-async function openReplacement(path, mode, { made, flags = "wx" } = {}) {
+async function openReplacement(path, mode, { made = undefined, flags = "wx" } = {}) {
 	const found = await fs.stat(path).catch(() => undefined);
 	const target = await targetOf(path);
 	if (found && !found.isFile() && !found.isDirectory()) return openInPlace(path);

@@ -51,7 +51,12 @@ impl NativeScorer {
         let memory = self.store_memory()?.clone();
         if memory.next_batch(limit as usize, Box::new(taker)) {
             let (engine, again) = (self.engine.clone(), memory.clone());
-            let hand_over = move || engine.during(|| Ok(memory.hand_over()));
+            let hand_over = move || {
+                engine.during(|| {
+                    memory.hand_over();
+                    Ok(())
+                })
+            };
             // Without a thread, on this one.
             spawn(&WORKERS, hand_over, move |_| again.hand_over());
         }
@@ -98,7 +103,10 @@ impl NativeScorer {
     #[napi(catch_unwind)]
     pub fn finish_batch<'env>(&self, env: &'env Env, now: f64) -> Result<Unknown<'env>> {
         let (engine, memory) = (self.engine.clone(), self.store_memory()?.clone());
-        let finish = move || Ok(memory.finish_batch(Duration::from_millis(now as u64)));
+        let finish = move || {
+            memory.finish_batch(Duration::from_millis(now as u64));
+            Ok(())
+        };
         in_background(&WORKERS, env, move || engine.during(finish))
     }
 
