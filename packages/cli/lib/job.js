@@ -1,5 +1,6 @@
 /** Shared by the commands: sources, output, warnings and progress. */
 const { until } = require("@knowledgepulse/scoring/internal/signals");
+const { claimInput } = require("./claims.js");
 const { Exit, InputError, Interrupted } = require("./exit.js");
 const { Output, openFile } = require("./output.js");
 const { inOrder } = require("./sources.js");
@@ -171,6 +172,7 @@ class Job extends AbortController {
 	}
 
 	async read(sources) {
+		for (const { path } of sources) if (path !== undefined) claimInput(path);
 		this.sources = await inOrder(sources, this.signal);
 		const found = this.sources.filter(({ isFound }) => isFound);
 		this.#found = new Set(found.map(({ name }) => name));

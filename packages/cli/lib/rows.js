@@ -2,6 +2,7 @@
 const { isUtf8 } = require("node:buffer");
 const { addAbortSignal } = require("node:stream");
 const { evaluate } = require("./engine.js");
+const { claimInput } = require("./claims.js");
 const { InputError } = require("./exit.js");
 const { sayError } = require("./job.js");
 const { openScorer } = require("./scorer.js");
@@ -70,7 +71,8 @@ const isFromScore = (value) =>
 
 /** Returns `{ rows }` if `kp-score score` wrote a source, else `{ log }`, an unread source. An abort ends a stream. */
 async function contentOf(source, signal) {
-	const { name } = source;
+	const { name, path } = source;
+	if (path !== undefined) claimInput(path);
 	// A stream may stay silent forever.
 	const bytes = () => addAbortSignal(signal, source.bytes());
 	const lines = linesOf(decoded({ name, bytes }), name);

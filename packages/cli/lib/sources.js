@@ -155,17 +155,13 @@ async function sourcesOfOne(argument) {
 	return [{ name: argument, path: argument, isStream: true, bytes: () => open(argument) }];
 }
 
-/** @returns {Promise<Source[]>} In the order of the arguments, without those that `isLeftOut` tells. */
-async function sourcesOf(args, isLeftOut = () => false) {
+/** @returns {Promise<Source[]>} In the order of the arguments. */
+async function sourcesOf(args) {
 	if (args.filter((argument) => argument === "-").length > 1)
 		throw new InputError("standard input (-) can be read only once");
 	const sources = [];
 	for (const argument of args) sources.push(await sourcesOfOne(argument));
-	const all = sources.flat();
-	const leftOut = await Promise.all(all.map(isLeftOut));
-	const read = all.filter((_, index) => !leftOut[index]);
-	for (const { path } of read) if (path !== undefined) claimInput(path);
-	return read;
+	return sources.flat();
 }
 
 const LONGEST = 64 << 20;

@@ -37,10 +37,13 @@ async function copyAll(sources, folder, job) {
 
 /** The sources without what an earlier command has copied to the folder of `--copy`. */
 async function sourcesBeside(folder, args) {
+	const sources = await sourcesOf(args);
 	const target = folder && (await realpath(folder).catch(() => undefined));
+	if (!target) return sources;
 	const isCopy = async ({ path, isFound }) =>
-		target && isFound && `${await realpath(path)}`.startsWith(target + sep);
-	return sourcesOf(args, isCopy);
+		isFound && `${await realpath(path)}`.startsWith(target + sep);
+	const copies = await Promise.all(sources.map(isCopy));
+	return sources.filter((_, index) => !copies[index]);
 }
 
 async function writePage(file, selection, kept, { dropped, notes }) {
