@@ -75,20 +75,11 @@ export class PostgresStore implements NoveltyStore {
 	/** Resolves to the header of the namespace; `null` if there is none, which it does not create. */
 	header(options: { signal: AbortSignal }): Promise<StoreHeader | null>;
 	/**
-	 * Deletes the entries that were appended before a date, whatever the bounds of the scorers, and starts a new epoch: with
-	 * their next call, scorers read what is left. Returns how many entries were deleted.
-	 * @example
-	 * ```ts
-	 * import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-	 * const store = new PostgresStore({ connectionString: process.env.DATABASE_URL });
-	 * await store.forgetBefore(new Date(Date.now() - 30 * 86_400_000));
-	 * ```
+	 * Deletes the entries that were appended before a date, such as `new Date(Date.now() - 30 * 86_400_000)`. Scorers read
+	 * what is left with their next call. Returns how many entries were deleted.
 	 */
 	forgetBefore(date: Date, options?: { signal?: AbortSignal | undefined }): Promise<number>;
-	/**
-	 * Deletes a namespace with its header: the next call of a scorer creates it anew, and may have other bounds or another
-	 * model. Returns whether it existed.
-	 */
+	/** Deletes a namespace, which the next call of a scorer creates anew, with any bounds. Returns whether it existed. */
 	drop(namespace: string, options?: { signal?: AbortSignal | undefined }): Promise<boolean>;
 	/**
 	 * Applies the migrations that the database lacks, each in a transaction. Several processes may do so at the same

@@ -4,7 +4,6 @@
  */
 
 const { unpack } = require("../entries.js");
-const { LOCK_TIMEOUT_MS } = require("./client.js");
 
 /** The types of the parameters. The first eight are those of both functions. */
 const PLACE = ["text", "text", "int8", "float8", "uuid", "int8", "uuid", "int4"];
@@ -50,7 +49,6 @@ const REMOVALS = {
 
 /** Removes entries within a transaction. Returns the result as text. */
 async function removeBy(client, name, values) {
-	await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
 	const text = `SELECT ${REMOVALS[name]}::pg_catalog.text AS result`;
 	return (await client.query({ text, values })).rows[0].result;
 }

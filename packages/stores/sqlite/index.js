@@ -43,24 +43,22 @@ class SqliteStore {
 
 	async append(entries, { header, after, limit, signal, keepFrom }) {
 		checkIds(entries);
-		return this.#page(
-			{ method: "append", header, after, limit, keepFrom, ...pack(entries) },
-			signal,
-		);
+		const request = { header, after, limit, keepFrom, ...pack(entries) };
+		return this.#page("append", request, signal);
 	}
 
 	async read({ header, after, limit, signal }) {
-		return this.#page({ method: "read", header, after, limit }, signal);
+		return this.#page("read", { header, after, limit }, signal);
 	}
 
 	async forgetBefore(date, options) {
 		const signal = readRemoval("date", date, options);
-		return this.#call({ method: "forgetBefore", before: date.getTime() }, signal);
+		return this.#call("forgetBefore", { before: date.getTime() }, signal);
 	}
 
 	async drop(namespace, options) {
 		const signal = readRemoval("namespace", namespace, options);
-		return this.#call({ method: "drop", name: namespace }, signal);
+		return this.#call("drop", { name: namespace }, signal);
 	}
 
 	async header({ signal }) {
@@ -72,12 +70,12 @@ class SqliteStore {
 		return this.#closing;
 	}
 
-	async #page(request, signal) {
-		const { json, bytes, ...page } = await this.#call(request, signal);
+	async #page(...call) {
+		const { json, bytes, ...page } = await this.#call(...call);
 		return { ...page, entries: unpack(json, bytes) };
 	}
 
-	async #call(request, signal) {
+	async #call(method, request, signal) {
 		signal?.throwIfAborted();
 		if (this.#closing) throw this.#closed();
 		this.#thread ??= this.#start();
@@ -89,7 +87,7 @@ class SqliteStore {
 		hold(true);
 		try {
 			const transfer = request.bytes ? [request.bytes.buffer] : [];
-			post({ number, ...this.#options, ...request }, transfer);
+			post({ number, method, ...this.#options, ...request }, transfer);
 			const { result, error } = await until(signal, answered);
 			if (error) throw this.#error(error.code, error.message, error.cause);
 			return result;
@@ -125,7 +123,7 @@ class SqliteStore {
 	async #close() {
 		if (!this.#thread) return;
 		const { port, post, hold } = this.#thread;
-		const ended = new Promise((resolve) => port.once("exit", resolve));
+		const ended = new Promise((resolve) => port.once("exit", resolve).once("error", resolve));
 		hold(true);
 		post({ method: "close" });
 		await ended;

@@ -103,31 +103,27 @@ class Namespace {
 
 	/** Returns the number of deleted entries. */
 	forgetBefore(before) {
-		return (
-			this.#change(this.#name, (head) => {
-				const { changes } = this.#sql.expire.run(head.namespace, before);
-				if (changes > 0) this.#renew(head);
-				if (changes > 0) this.#update(head);
-				return changes;
-			}) ?? 0
-		);
+		return this.#change(this.#name, 0, (head) => {
+			const { changes } = this.#sql.expire.run(head.namespace, before);
+			if (changes > 0) this.#update(this.#renew(head));
+			return changes;
+		});
 	}
 
 	/** Returns whether there was a namespace of this name. */
 	drop(name) {
-		const dropped = this.#change(name, ({ namespace }) => {
+		return this.#change(name, false, ({ namespace }) => {
 			this.#sql.delete.run(namespace, Infinity);
 			return this.#sql.drop.run(namespace).changes > 0;
 		});
-		return dropped ?? false;
 	}
 
-	/** Changes a namespace, if it exists, and waits for the disk. */
-	#change(name, change) {
+	/** Changes a namespace and waits for the disk. Returns `none` if there is no such namespace. */
+	#change(name, none, change) {
 		this.#setSynchronous("FULL");
 		return this.#transaction("BEGIN IMMEDIATE", () => {
 			const head = this.#sql.head.get(name);
-			return head && change(head);
+			return head ? change(head) : none;
 		});
 	}
 
@@ -182,15 +178,13 @@ class Namespace {
 
 	/** Starts a new epoch, and sets the head from the entries. Numbers them anew if others have deleted some. */
 	#renew(head) {
-		const found = () => this.#sql.ends.get(head.namespace);
-		const { first, newest, count } = found();
+		const find = () => this.#sql.ends.get(head.namespace);
+		const { first, newest, count } = find();
 		if (count < newest - first + 1)
 			this.#sql.renumber.run(head.namespace, Math.max(newest, head.seq));
-		const ends = found();
-		head.first = ends.first ?? 1;
-		head.seq = ends.newest ?? 0;
-		head.at = ends.at ?? 0;
-		head.epoch = randomUUID();
+		const { first: oldest, newest: seq, at } = find();
+		const epoch = randomUUID();
+		return Object.assign(head, { epoch, seq: seq ?? 0, first: oldest ?? 1, at: at ?? 0 });
 	}
 
 	#update({ epoch, seq, first, at, namespace }) {

@@ -7,11 +7,11 @@ const { HAS_SQLITE } = require("./file.js");
 const FILE = join(__dirname, "worker.js");
 
 /** Nothing that the application preloads, except for Yarn's way to find files. */
-function inherited() {
+function inherited(...own) {
 	const { NODE_OPTIONS, ...env } = process.env;
-	const execArgv = process.versions.pnp ? ["--require", require.resolve("pnpapi")] : [];
+	const pnp = process.versions.pnp ? ["--require", require.resolve("pnpapi")] : [];
 	// `node:sqlite` says that it is experimental.
-	return { execArgv, env: { ...env, NODE_NO_WARNINGS: "1" } };
+	return { execArgv: [...pnp, ...own], env: { ...env, NODE_NO_WARNINGS: "1" } };
 }
 
 /** Starts a thread, or a process if there is no such SQLite. `hold(true)` lets it keep this process alive. */
@@ -22,14 +22,8 @@ exports.start = function start() {
 		return { port: worker, post: (...message) => worker.postMessage(...message), hold };
 	}
 	const stdio = ["ignore", "ignore", "inherit", "ipc"];
-	const { execArgv, env } = inherited();
-	const child = fork(FILE, {
-		execArgv: [...execArgv, "--expose-gc"],
-		env,
-		serialization: "advanced",
-		stdio,
-		windowsHide: true,
-	});
+	const options = { serialization: "advanced", stdio, windowsHide: true };
+	const child = fork(FILE, { ...inherited("--expose-gc"), ...options });
 	const hold = (isBusy) => {
 		for (const handle of [child, child.channel]) isBusy ? handle?.ref() : handle?.unref();
 	};

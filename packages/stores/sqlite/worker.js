@@ -16,9 +16,9 @@ const PAUSES = { first: 0.1, last: 5 };
 const LOOK_MS = 1000;
 const CLOCK = new Int32Array(new SharedArrayBuffer(4));
 
-/** Requests that wait for an answer, by number, the oldest first. */
-const requests = new Map();
-let isBusy = false;
+/** The numbers of requests that somebody waits for. */
+const awaited = new Set();
+let last = Promise.resolve();
 let store = null;
 /** What {@link open} has opened. */
 let path;
@@ -31,18 +31,18 @@ const post = parentPort
 /** Timers are no shorter than a millisecond. */
 const pauseFor = (ms) => (ms < 1 ? Atomics.wait(CLOCK, 0, 0, ms) : sleep(ms));
 
+function packed({ rows, ...page }) {
+	return { ...page, ...pack(rows) };
+}
+
 const methods = {
 	append: ({ json, bytes, ...options }) =>
-		pagePacked(store.append({ ...options, entries: unpack(json, bytes) })),
-	read: (options) => pagePacked(store.read(options)),
+		packed(store.append({ ...options, entries: unpack(json, bytes) })),
+	read: (options) => packed(store.read(options)),
 	header: () => store.header(),
 	forgetBefore: ({ before }) => store.forgetBefore(before),
 	drop: ({ name }) => store.drop(name),
 };
-
-function pagePacked({ rows, ...page }) {
-	return { ...page, ...pack(rows) };
-}
 
 /** Identifies the file at the path; undefined without one. */
 function identityOf() {
@@ -69,34 +69,25 @@ function resultOf({ method, header = {}, ...options }) {
 
 /** Answers a request as soon as the file is unlocked, unless nobody waits for it any more. */
 async function answer(number, request) {
-	for (let pause = PAUSES.first; requests.has(number); pause = Math.min(2 * pause, PAUSES.last)) {
+	for (let pause = PAUSES.first; awaited.has(number); pause = Math.min(2 * pause, PAUSES.last))
 		try {
 			const result = resultOf(request);
-			return post({ number, result }, result?.bytes ? [result.bytes.buffer] : []);
+			awaited.delete(number);
+			post({ number, result }, result?.bytes ? [result.bytes.buffer] : []);
 		} catch (error) {
-			if (codeOf(error) !== CODES.BUSY) return post({ number, error: failure(error) });
+			if (codeOf(error) === CODES.BUSY) await pauseFor(pause * (0.5 + Math.random()));
+			else fail(number, error);
 		}
-		await pauseFor(pause * (0.5 + Math.random()));
-	}
 }
 
-function failure(error) {
+function fail(number, error) {
+	awaited.delete(number);
+	post({ number, error: describe(path, error) });
 	try {
 		close();
 	} catch {
 		// The first error says why.
 	}
-	return describe(path, error);
-}
-
-async function answerAll() {
-	isBusy = true;
-	// Also those that come meanwhile.
-	for (const [number, request] of requests) {
-		await answer(number, request);
-		requests.delete(number);
-	}
-	isBusy = false;
 }
 
 /** Closes the file. The next call opens it again, for example after a repair. */
@@ -110,7 +101,7 @@ function close() {
 
 /** Ends when the file is closed. A process must not exit before its end, in which the addon closes its connection. */
 function end() {
-	requests.clear();
+	awaited.clear();
 	close();
 	if (parentPort) process.exit();
 	else process.disconnect();
@@ -118,17 +109,17 @@ function end() {
 
 (parentPort ?? process).on("message", ({ number, ...request }) => {
 	if (request.method === "close") return end();
-	if (request.method === "stop") return requests.delete(number);
-	requests.set(number, request);
-	if (!isBusy) void answerAll();
+	if (request.method === "stop") return awaited.delete(number);
+	awaited.add(number);
+	last = last.then(() => answer(number, request));
 });
 
 setInterval(() => {
-	if (store && !isBusy && identityOf() !== identity) close();
+	if (store && identityOf() !== identity) close();
 }, LOOK_MS).unref();
 
 if (!parentPort) {
 	// Those of a whole group of processes. This one ends with its parent.
 	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
-	process.on("disconnect", () => requests.clear());
+	process.on("disconnect", () => awaited.clear());
 }

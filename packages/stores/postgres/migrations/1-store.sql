@@ -93,21 +93,6 @@ BEGIN
 	RETURN h;
 END $$;
 
--- For operators. Corrects times that decrease, or that are more than a day ahead of a clock that is right now. Calls never
--- change times of other entries: the clock of this call may be the wrong one.
-CREATE FUNCTION kp_novelty.repair_v1(p_namespace pg_catalog.text) RETURNS kp_novelty.head LANGUAGE plpgsql
-	SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-	v_now bigint := kp_novelty.now_v1();
-BEGIN
-	PERFORM pg_advisory_xact_lock(hashtextextended(p_namespace, 7220));
-	UPDATE kp_novelty.entries l SET at = m.at FROM (
-			SELECT n.seq, max(CASE WHEN n.at > v_now + 86400000 THEN v_now ELSE greatest(n.at, 0) END) OVER (ORDER BY n.seq) AS at
-			FROM kp_novelty.entries n WHERE n.namespace = p_namespace
-		) m WHERE l.namespace = p_namespace AND l.seq = m.seq AND l.at <> m.at;
-	RETURN kp_novelty.renew_v1(p_namespace);
-END $$;
-
 -- Returns a page that continues after p_after: a row that describes the page, then rows of about 24 entries, each
 -- small enough for one read of a client. Such a row has the entries as JSON (seq, at, kind, call, id, bytes of the
 -- embedding) and all embeddings, contiguous, in base64. The caller's own entries, beyond p_own, have no embeddings. An
@@ -144,7 +129,7 @@ DECLARE
 BEGIN
 	IF (p_epoch = h.epoch AND p_seq >= h.first AND NOT v_here) OR h.seq <> coalesce(
 			(SELECT max(l.seq) FROM kp_novelty.entries l WHERE l.namespace = h.namespace), 0)
-		OR least(p_limit, h.seq - v_after) > (SELECT count(*) FROM (SELECT FROM kp_novelty.entries l
+		OR h.seq > v_after AND least(p_limit, h.seq - v_after) > (SELECT count(*) FROM (SELECT FROM kp_novelty.entries l
 			WHERE l.namespace = h.namespace AND l.seq > v_after AND l.seq <= h.seq ORDER BY l.seq LIMIT p_limit) n) THEN
 		RETURN NULL;
 	END IF;
@@ -285,7 +270,7 @@ END $$;
 
 -- Deletes the entries that are older than a time, in milliseconds since 1970. Returns how many there were.
 CREATE FUNCTION kp_novelty.forget_before_v1(p_namespace pg_catalog.text, p_before bigint) RETURNS bigint LANGUAGE plpgsql
-	SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+	SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
 	v_count bigint;
 BEGIN
@@ -300,7 +285,7 @@ END $$;
 
 -- Deletes a namespace. Returns whether there was one.
 CREATE FUNCTION kp_novelty.drop_v1(p_namespace pg_catalog.text) RETURNS boolean LANGUAGE plpgsql
-	SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+	SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 BEGIN
 	PERFORM pg_advisory_xact_lock(hashtextextended(p_namespace, 7220));
 	DELETE FROM kp_novelty.entries WHERE namespace = p_namespace;
