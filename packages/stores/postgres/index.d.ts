@@ -47,7 +47,7 @@ export interface PostgresStoreOptions {
 
 /**
  * A store on PostgreSQL 14 or later, in a database with the encoding UTF8, without extensions. Its tables and functions
- * are in the schema `kp_novelty`. Every call is one statement with parameters, without state outside its transaction, so
+ * are in the schema `kp_novelty`. Every call of a scorer is one statement with parameters, without state outside its transaction, so
  * PgBouncer works in any mode. If the default isolation level is not "read committed", a call takes three round trips.
  *
  * Rejects with the errors of `pg`, or with a `ScoringError` with one of these codes: `STORE_MISMATCH`: the tables are missing, older or

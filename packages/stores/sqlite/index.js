@@ -62,7 +62,7 @@ class SqliteStore {
 	}
 
 	async header({ signal }) {
-		return this.#call({ method: "header" }, signal);
+		return this.#call("header", {}, signal);
 	}
 
 	close() {
