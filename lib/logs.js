@@ -224,8 +224,7 @@ exports.fromMessages = async function fromMessages(messages, options = {}) {
 	}
 	const { skipped } = reading.report.inputs[0];
 	const reasons = Object.entries(skipped).map(([reason, count]) => `${reason} ${count}`);
-	const none =
-		messages.length === 0 ? "an empty array" : skipped.no_steps && "no answer of an assistant";
+	const none = messages.length === 0 ? "an empty array" : skipped.no_steps && "no answer";
 	const found = `${none || "none"} (skipped: ${reasons.join(", ") || "nothing"})`;
 	const message = `messages: expected a conversation that gives a trace, got ${found}`;
 	throw new ImportError(message, { code: "NO_TRACE", source: "messages" });

@@ -52,8 +52,8 @@ function readTrace(trace) {
 	check(isObject(trace), trace, "an object", "trace");
 	const { metadata } = trace;
 	if (!isObject(metadata)) {
-		check(!isArray(trace), trace, "an object, as fromMessages() makes of messages", "trace");
-		check(!isPromise(trace), trace, "an object, as await gives", "trace");
+		check(!isArray(trace), trace, "an object (see fromMessages)", "trace");
+		check(!isPromise(trace), trace, "an object (await it)", "trace");
 	}
 	check(isObject(metadata), metadata, "an object", "metadata");
 	const domain = metadata.task_domain;

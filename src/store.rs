@@ -50,15 +50,13 @@ impl NativeScorer {
         };
         let memory = self.store_memory()?.clone();
         if memory.next_batch(limit as usize, Box::new(taker)) {
-            let (engine, again) = (self.engine.clone(), memory.clone());
+            let engine = self.engine.clone();
             let hand_over = move || {
-                engine.during(|| {
-                    memory.hand_over();
-                    Ok(())
-                })
+                memory.hand_over();
+                Ok(())
             };
             // Without a thread, on this one.
-            spawn(&WORKERS, hand_over, move |_| again.hand_over());
+            spawn(&WORKERS, || Ok(()), move |_| drop(engine.during(hand_over)));
         }
         Ok(promise)
     }

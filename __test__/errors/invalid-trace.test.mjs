@@ -121,8 +121,8 @@ test("evaluateValue accepts a step that is an array with a type, and a tool that
 test("evaluateValue names what makes a trace of messages or of a promise", async () => {
 	const messages = [{ role: "user", content: "Hello" }];
 	for (const [given, message] of [
-		[messages, "trace: expected an object, as fromMessages() makes of messages, got an array"],
-		[Promise.resolve(trace()), "trace: expected an object, as await gives, got a promise"],
+		[messages, "trace: expected an object (see fromMessages), got an array"],
+		[Promise.resolve(trace()), "trace: expected an object (await it), got a promise"],
 	])
 		await assert.rejects(evaluateValue(given), { code: "INVALID_TRACE", path: "trace", message });
 });

@@ -43,8 +43,8 @@ test("fromMessages rejects with NO_TRACE for messages that give none", async () 
 	const rows = [
 		["an empty array", []],
 		["none", [{ hello: "world" }]],
-		["no answer of an assistant", [{ role: "system", content: "Be brief." }]],
-		["no answer of an assistant", conversation("one").slice(0, 1)],
+		["no answer", [{ role: "system", content: "Be brief." }]],
+		["no answer", conversation("one").slice(0, 1)],
 	];
 	for (const [found, messages] of rows) {
 		const error = await importErrorOf(fromMessages(messages, { success: true }));

@@ -20,17 +20,16 @@ export interface ConfigureOptions {
 	/**
 	 * What runs the model. Default: `"native"` for the built-in model, `"onnx"` for another one.
 	 *
-	 * - `"native"`: the addon itself, for the built-in model only.
-	 * - `"onnx"`: the ONNX Runtime library; similarities are within 2e-6 of those of `"native"`, which `"fast"`
-	 *   precision uses nevertheless.
+	 * - `"native"`: the addon itself; also for `"fast"` precision if `"onnx"` is given.
+	 * - `"onnx"`: the ONNX Runtime library. Similarities differ by up to 2e-6.
 	 */
 	backend?: "onnx" | "native" | undefined;
 	/**
 	 * The precision of the model. Default: `"exact"`.
 	 *
 	 * - `"exact"`: float32, as the published model.
-	 * - `"fast"`: 8-bit integers, in a third (AVX-512 VNNI) to two thirds (AVX2 alone) of the time; scores are
-	 *   within 0.006, and embeddings are the same on all machines.
+	 * - `"fast"`: 8-bit integers, in a third (AVX-512 VNNI) to two thirds (AVX2) of the time; scores are within
+	 *   0.006, and embeddings the same on all machines.
 	 */
 	precision?: "exact" | "fast" | undefined;
 	/**
@@ -106,7 +105,7 @@ export interface ScoringStatus {
 		dimensions: number | null;
 		/** The maximum number of tokens of a window; `null` until the model is loaded. */
 		maxTokens: number | null;
-		/** The path of ONNX Runtime; `null` for `"native"`, and without a default one. */
+		/** The path of ONNX Runtime; `null` for `"native"`. */
 		library: string | null;
 		/** Its version; also `null` until it is loaded. */
 		libraryVersion: string | null;
@@ -116,11 +115,11 @@ export interface ScoringStatus {
 		 */
 		loadMs: {
 			total: number;
-			/** Checking the weights; with the files of a custom model. */
+			/** Checking the files. */
 			digest: number;
-			/** Checking and loading ONNX Runtime; 0 for `"native"`, and almost 0 if another model has loaded it. */
+			/** Checking and loading ONNX Runtime; 0 for `"native"`. */
 			library: number;
-			/** Making the session of ONNX Runtime, or rounding the weights for `"fast"`. */
+			/** Making the session, or rounding the weights for `"fast"`. */
 			model: number;
 			tokenizer: number;
 		} | null;
@@ -148,7 +147,7 @@ export interface ScoringStatus {
 		epoch: string | null;
 		seq: number | null;
 	} | null;
-	/** Calls so far, without those with invalid arguments or after `close`, and without each `warmup` that has succeeded. */
+	/** Calls so far, without invalid ones, those after `close`, and warm-ups. */
 	calls: {
 		answered: number;
 		failed: number;

@@ -101,9 +101,9 @@ export class Scorer {
 
 	/** @throws `"INVALID_OPTION"`. */
 	constructor(options?: ScorerOptions);
-	/** Returns the score of a trace, in [0, 1], and adds the trace to the cache. */
+	/** Scores a trace, in [0, 1], and adds it to the cache. */
 	evaluateValue(trace: ReasoningTrace, options?: ScoreOptions): Promise<number>;
-	/** Returns a report on the score of a trace, and adds the trace to the cache. */
+	/** Reports on the score of a trace, and adds it to the cache. */
 	explainValue(trace: ReasoningTrace, options?: ScoreOptions): Promise<ScoreReport>;
 	/** Returns the scores of many traces, in order. */
 	evaluateValues(
@@ -111,7 +111,7 @@ export class Scorer {
 		options?: BatchOptions & { errors?: "reject" | undefined },
 	): Promise<number[]>;
 	evaluateValues(traces: Traces, options: BatchOptions): Promise<(number | ScoreFailure)[]>;
-	/** Returns the reports of many traces, in order, as they become ready. */
+	/** Returns their reports, in order, as they become ready. */
 	explainValues(
 		traces: Traces,
 		options?: BatchOptions & { errors?: "reject" | undefined },
@@ -120,17 +120,15 @@ export class Scorer {
 		traces: Traces,
 		options: BatchOptions,
 	): AsyncIterableIterator<ScoreReport | ScoreFailure>;
-	/** Decides whether the score of a trace is at least the threshold, and adds accepted traces to the cache. */
+	/** Compares the score with the threshold, and adds accepted traces to the cache. */
 	decide(trace: ReasoningTrace, options?: DecideOptions): Promise<Decision>;
 	/**
 	 * Returns the few traces that stand for all, in order of selection: facility location. A kept trace `j`
 	 * covers a trace `i` by `max(0, cosine)³`, by half of that if it is known to have failed
-	 * (`metadata.success` is `false`, and `metadata.success_from` not `"assumed"`). The next trace is always
-	 * the one that adds most to the sum, over all traces, of the cover by the kept trace that covers best; of
-	 * equals the first given. Scores do not matter. The set reaches 1 − 1/e of the best of its size
-	 * (Nemhauser, Wolsey, Fisher, 1978; for texts Lin and Bilmes, 2011); bounds from smaller sets save most
-	 * sums (Minoux, 1978). Of more than 20,000 traces, the sum runs over a sample (Mirzasoleiman et al.,
-	 * 2013).
+	 * (`metadata.success` is `false`, and `metadata.success_from` not `"assumed"`). The next trace adds
+	 * most to the sum, over all traces, of the cover by the kept trace that covers best; of equals the first
+	 * given. Scores do not matter. The set reaches 1 − 1/e of the best of its size
+	 * (Nemhauser, Wolsey, Fisher, 1978). Of more than 20,000 traces, the sum runs over a sample.
 	 *
 	 * Vectors are those of {@link ConfigureOptions.novelty} `"run"`, unless another kind was set. Traces
 	 * without a vector are not selected. Does not change the cache or the store; `budgetMs` does not apply.
@@ -146,22 +144,21 @@ export class Scorer {
 	 * `"STORE_UNAVAILABLE"` if `againstCache` needs a store that cannot be reached.
 	 */
 	select(traces: Traces, options?: SelectOptions): Promise<SelectedTrace[]>;
-	/** Returns the traces in the cache that are most similar to a trace or a text. */
+	/** Returns the most similar traces in the cache. */
 	similar(traceOrText: ReasoningTrace | string, options?: SimilarOptions): Promise<SimilarTrace[]>;
-	/** Adds a trace to the cache without scoring it. */
+	/** Adds a trace to the cache without a score. */
 	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
-	/** Returns the embedding of a trace or a text. */
-	// TypeScript 5.7 and later know its ArrayBuffer; older ones have no type parameter.
+	/** Returns the vector of a trace or a text. */
 	embed(
 		traceOrText: ReasoningTrace | string,
 		options?: CallOptions,
 	): Promise<ReturnType<typeof Float32Array.of>>;
 	/**
-	 * Removes the traces with this `id` from the cache. Resolves to the number removed.
+	 * Removes the traces with this `id`.
 	 * @throws Rejects with `"STORE_UNAVAILABLE"` if a store cannot be reached, or as {@link forget}.
 	 */
 	forget(id: string): Promise<number>;
-	/** Removes all traces from the cache. @throws Rejects as `forget`. */
+	/** Removes all traces. @throws Rejects as `forget`. */
 	clear(): Promise<void>;
 	/**
 	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum. With
@@ -191,7 +188,7 @@ export class Scorer {
 	static load(path: string | URL, options?: RestoreOptions): Promise<Scorer>;
 	/** Returns a scorer as `load`, or one with an empty cache if there is no such file. */
 	static open(path: string | URL, options?: RestoreOptions): Promise<Scorer>;
-	/** Loads the model and runs it once, and reads a store, so that the first score need not wait. */
+	/** Loads the model and reads a store, before a score needs them. */
 	warmup(options?: CallOptions): Promise<ScoringStatus>;
 	/**
 	 * Closes the scorer: pending and later calls reject with `"CLOSED"`, except `snapshot` and `save`.
@@ -201,7 +198,7 @@ export class Scorer {
 	 */
 	close(): void;
 	[Symbol.dispose](): void;
-	/** Returns the state of the scorer. Never waits, and loads nothing. */
+	/** Never waits, and loads nothing. */
 	status(): ScoringStatus;
 	/**
 	 * The live cache, as {@link _getLocalCache}.

@@ -26,7 +26,7 @@ export interface ReasoningTrace {
 	/** For reports and {@link forget}. Ignored if longer than 1,024 bytes of UTF-8. */
 	id?: string | undefined;
 	metadata: {
-		/** Selects the weights by exact match: those of the protocol, of `profiles`, or for any other the default ones. */
+		/** Selects the weights by exact match, or the default ones. */
 		task_domain: "code" | "customer_service" | "finance" | "medical" | (string & {});
 		success: boolean;
 		/** `"assumed"` if nothing says it: {@link Scorer.select} then does not take it for a failure. */

@@ -75,8 +75,8 @@ impl StoreMemory {
 
     /// Removes all calls, and returns them.
     pub(super) fn close(&self) -> Vec<Arc<Call>> {
-        self.end_wait();
-        let Queue { waiting, sent, .. } = mem::take(&mut *self.queue());
+        let Queue { waiting, sent, taker } = mem::take(&mut *self.queue());
+        taker.into_iter().for_each(|(_, taker)| taker(Vec::new()));
         let calls = sent.into_iter().flatten().chain(waiting);
         calls.map(|embedded| embedded.call.clone()).collect()
     }
