@@ -56,7 +56,8 @@ const MOST = 100;
 /** Returns the paths of the fields that are not as in a trace. */
 function faultsOf(value) {
 	if (!isObject(value)) return ["trace"];
-	const faults = [];
+	// Messages are told from a trace.
+	const faults = Array.isArray(value) && !isObject(value.metadata) ? ["trace"] : [];
 	for (const [name, fields] of Object.entries(PARTS)) {
 		faults.push(...faultsIn(value[name], name, fields));
 	}
