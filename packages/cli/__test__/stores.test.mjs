@@ -16,6 +16,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
+import { DatabaseSync } from "../../stores/__test__/sqlite/files.mjs";
 import {
 	assertEnds,
 	endOf,
@@ -29,7 +30,6 @@ import {
 } from "./support.mjs";
 
 const require = createRequire(import.meta.url);
-const { DatabaseSync } = require("@photostructure/sqlite");
 const { SqliteStore } = require("@knowledgepulse/scoring-stores/sqlite");
 const { fileOf } = require("../lib/store.js");
 const { masked } = require("../lib/terminal.js");

@@ -84,15 +84,21 @@ function fromOne(entries, answers) {
 	return [entries.map(less), answers.map(less)];
 }
 
+/** A store with eight entries, `run` for its SQL, a scorer that has read them, and `open` for others. */
+async function filled(make) {
+	const { store, run } = await make();
+	const open = () => new Scorer({ ...SCORER, storeMode: "required", store });
+	const mirrored = open();
+	for (let i = 0; i < 8; i++) await answerOf(mirrored, `words ${i} first`);
+	return { store, run, open, mirrored };
+}
+
 for (const [name, { skip, table, where, bytes, make }] of Object.entries(STORES)) {
 	for (const [deleted, kept] of DELETIONS)
 		test(`a store on ${name} whose rows ${deleted} were deleted is read from what is there`, {
 			skip,
 		}, async () => {
-			const { store, run } = await make();
-			const open = () => new Scorer({ ...SCORER, storeMode: "required", store });
-			const mirrored = open();
-			for (let i = 0; i < 8; i++) await answerOf(mirrored, `words ${i} first`);
+			const { store, run, open, mirrored } = await filled(make);
 			const calls = callsOf(await entriesOf(store));
 			await run(`DELETE FROM ${table} WHERE ${where} AND ${deleted}`);
 			const answers = [];
@@ -113,10 +119,7 @@ for (const [name, { skip, table, where, bytes, make }] of Object.entries(STORES)
 
 	for (const [damage, change, entry] of DAMAGES)
 		test(`a store on ${name} with ${damage} can be repaired`, { skip }, async () => {
-			const { store, run } = await make();
-			const open = () => new Scorer({ ...SCORER, storeMode: "required", store });
-			const mirrored = open();
-			for (let i = 0; i < 8; i++) await answerOf(mirrored, `words ${i} first`);
+			const { store, run, open, mirrored } = await filled(make);
 			await run(`UPDATE ${table} SET ${change(bytes)} WHERE ${where} AND seq = 4`);
 			const answers = [];
 			// A scorer that has read the entry no longer needs it, and must not hide it from others.
@@ -141,10 +144,7 @@ for (const [name, { skip, table, where, bytes, make }] of Object.entries(STORES)
 	test(`a store on ${name} forgets what is older than a date, in all mirrors`, {
 		skip,
 	}, async () => {
-		const { store, run } = await make();
-		const open = () => new Scorer({ ...SCORER, storeMode: "required", store });
-		const mirrored = open();
-		for (let i = 0; i < 8; i++) await answerOf(mirrored, `words ${i} first`);
+		const { store, run, open, mirrored } = await filled(make);
 		await run(`UPDATE ${table} SET at = at - 1000 * (9 - seq) WHERE ${where}`);
 		const before = await entriesOf(store);
 		const calls = callsOf(before);
