@@ -1,7 +1,7 @@
 //! The clock of scorers.
 
 use std::{
-    sync::LazyLock,
+    sync::{LazyLock, Mutex, PoisonError},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -16,7 +16,15 @@ pub fn since(earlier: Instant) -> Duration {
     Instant::now().saturating_duration_since(earlier)
 }
 
-/// Returns the time since 1970, which may run backwards.
-pub fn since_1970() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+/// Returns the time since 1970 of a moment of [`monotonic_clock`]. The distance of the two clocks is measured again only
+/// when it has changed by a second, as after a sleep of the machine, so that a moment keeps its date.
+pub fn since_1970(moment: Duration) -> Duration {
+    static DISTANCE: Mutex<Duration> = Mutex::new(Duration::ZERO);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let found = now.saturating_sub(monotonic_clock());
+    let mut distance = DISTANCE.lock().unwrap_or_else(PoisonError::into_inner);
+    if found.abs_diff(*distance) >= Duration::from_secs(1) {
+        *distance = found;
+    }
+    *distance + moment
 }

@@ -121,7 +121,7 @@ impl OwnMemory {
                 none = VectorCache::new(CacheOptions { vector_len, ..CacheOptions::default() });
                 &none
             };
-            let view = View { cache: compared, now, since_1970: since_1970(), store: None };
+            let view = View { cache: compared, now, since_1970: since_1970(now), store: None };
             let outcome = call.recall(&view, vector)?;
             let change = call.work.change(Some(&outcome));
             // The live cache now takes vectors of this length.
