@@ -176,7 +176,8 @@ fn objective_of(run: &mut Run, events: &[Event], options: &Options) -> Option<(S
     let given = options.objective.clone().map(|text| (text, Origin::Option));
     let field = run.objective.take().map(|text| (text, Origin::Field));
     let human = || Some((events.iter().find_map(Event::human)?.clone(), Origin::Human));
-    given.or(field).or_else(human).or_else(|| run.fallback.take())
+    let first = |run: &mut Run| run.fallback.take_if(|_| run.is_command_first);
+    given.or(field).or_else(|| first(run)).or_else(human).or_else(|| run.fallback.take())
 }
 
 /// Returns the last answer of the assistant, or else the content of the last step that has one.

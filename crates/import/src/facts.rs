@@ -129,7 +129,13 @@ impl Tokens {
         Self { output: self.output.saturating_add(reasoning), ..self }
     }
 
-    fn plus(self, other: Self) -> Self {
+    /// Returns how many tokens went in and out.
+    pub(crate) fn all(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    /// Returns the sum of two counts.
+    pub(crate) fn plus(self, other: Self) -> Self {
         let plus =
             |one: Option<u64>, other| one.into_iter().chain(other).reduce(u64::saturating_add);
         Self {
@@ -211,7 +217,7 @@ impl RunFacts {
 
 /// Results of calls that a person refused, in the words of Claude Code, Codex, opencode, Gemini CLI and frameworks.
 static REFUSED: Pattern = Pattern::new(|| {
-    let agents = "The user doesn't want to proceed|(?:exec )?command rejected by user|\
+    let agents = "The user doesn't want to proceed|(?:(?:exec )?command|patch) rejected by user|\
                   The user rejected permission to use this specific tool call|\
                   \\[Operation Cancelled\\] Reason: User did not allow tool call";
     let frameworks = r"Tool (?:execution was not approved\.|call was not approved by the user)";

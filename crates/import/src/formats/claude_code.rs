@@ -5,6 +5,7 @@
 //! - sessions of Entire, in the tests of claude-code-log and claude-code-transcripts | 2.1.12; 394f81fa, a641071a, cad133d9 | 2026-11-22 | captured
 //! - stream-json | | 2026-11-22 | written
 //! - queued prompts, messages of other agents | 2.1.62 to 2.1.181 | 2026-11-26 | written
+//! - channels, notices, forks, sessions that go on in a copy, advisers | 2.1.80 to 2.1.283 | 2026-11-28 | written
 
 use std::{collections::BTreeMap, mem};
 
@@ -49,6 +50,8 @@ pub struct Records {
     by_uuid: Ids,
     /// The run of the previous record.
     last: Option<u32>,
+    /// Whether a record named its session.
+    has_sessions: bool,
 }
 
 impl FormatReader for Records {
@@ -78,7 +81,9 @@ impl Records {
         let of_parent = ["parentUuid", "logicalParentUuid"]
             .iter()
             .find_map(|name| self.by_uuid.get(record.name(name)?));
-        let of_previous = self.last.filter(|_| uuid.is_none() && session.is_none());
+        self.has_sessions |= session.is_some();
+        let is_unnamed = session.is_none() && (uuid.is_none() || !self.has_sessions);
+        let of_previous = self.last.filter(|_| is_unnamed);
         let known = of_parent.or_else(|| self.runs.ids.get(session?)).or(of_previous);
         let number = known.unwrap_or_else(|| self.runs.begin(session, out));
         self.last = Some(number);
@@ -92,6 +97,31 @@ impl Records {
     }
 }
 
+/// The tags and the origins of notices about tasks.
+const NOTICES: [&str; 2] = ["task-notification", "agent-notification"];
+
+/// Who wrote a message of the user.
+#[derive(Clone, Copy)]
+enum Author {
+    Person,
+    /// A person, from another program: a tag is around the text.
+    Channel,
+    /// Claude Code, about a task.
+    Program,
+}
+
+impl Author {
+    fn of(origin: Option<&str>, mode: Option<&str>) -> Self {
+        match origin {
+            _ if [origin, mode].into_iter().flatten().any(|kind| NOTICES.contains(&kind)) => {
+                Self::Program
+            }
+            Some("channel") => Self::Channel,
+            _ => Self::Person,
+        }
+    }
+}
+
 #[derive(Default)]
 struct Session {
     /// The turns of answers, which may come as several records, by `message.id` or `uuid`.
@@ -100,6 +130,8 @@ struct Session {
     /// The indices of calls and results among the events.
     calls: Ids,
     results: Ids,
+    /// Whether a person said something.
+    is_asked: bool,
 }
 
 /// The texts (`true`) and thoughts of turns, none of which is a prefix of another.
@@ -134,8 +166,11 @@ impl Session {
         if run.created_at.is_none() {
             run.created_at = record.member("timestamp").and_then(time::utc);
         }
-        if run.key.is_none() {
-            run.key = record.first_name(&["sessionId", "session_id"]).map(Into::into);
+        // A fork begins with the records of another session.
+        if let Some(session) = record.first_name(&["sessionId", "session_id"])
+            && run.key.as_deref() != Some(session)
+        {
+            run.key = Some(session.into());
         }
         if kind == "result" {
             read_end(record, run);
@@ -144,6 +179,10 @@ impl Session {
         let queued = record.object("attachment").filter(|attachment| {
             kind == "attachment" && attachment.text("type") == Some("queued_command")
         });
+        if kind == "continued-in" {
+            // The conversation goes on in a copy of this session.
+            return run.skipped.add("continuation");
+        }
         if !matches!(kind, "user" | "assistant") && queued.is_none() {
             return run.skipped.add(format!("record:{kind}"));
         }
@@ -156,10 +195,13 @@ impl Session {
         let Some(content) = content else { return run.skipped.add("malformed") };
         let model = message.text("model");
         let is_true = |name| record.flag(name) == Some(true);
+        let origin = queued.object("origin").or_else(|| record.object("origin")).text("kind");
+        // As in the output as a stream.
+        let is_meta = is_true("isMeta") || is_true("isSynthetic") || queued.flag("isMeta") == Some(true);
         let reasons = [
             ("sidechain", is_true("isSidechain") || record.member("parent_tool_use_id").is_some()),
             ("compact_summary", is_true("isCompactSummary")),
-            ("meta", is_true("isMeta")),
+            ("meta", is_meta && origin != Some("channel")),
             ("synthetic", is_true("isApiErrorMessage") || model == Some("<synthetic>")),
         ];
         if let Some((reason, _)) = reasons.into_iter().find(|(_, applies)| *applies) {
@@ -173,13 +215,14 @@ impl Session {
         } else if kind == "assistant" {
             let id = message.name("id").or_else(|| record.name("uuid"));
             let turn = self.turns.get_or_insert(id, || run.next_turn());
-            run.facts.set(turn, Tokens::of(message.object("usage"), USAGE));
             run.facts.model(model);
+            let tokens = tokens(message.object("usage"), run);
+            run.facts.set(turn, tokens);
             self.read_answer(content, turn, run);
         } else {
             let result = record.object("toolUseResult");
             run.facts.calls_of_subagent(result.get("totalToolUseCount"));
-            self.read_user(content, run);
+            self.read_user(content, Author::of(origin, queued.text("commandMode")), run);
         }
     }
 
@@ -202,7 +245,7 @@ impl Session {
         }
     }
 
-    fn read_user(&mut self, content: Value, run: &mut Run) {
+    fn read_user(&mut self, content: Value, author: Author, run: &mut Run) {
         let mut texts = Vec::new();
         let mut is_first = true;
         for (kind, part) in parts(Some(content)) {
@@ -210,15 +253,39 @@ impl Session {
                 "text" => {
                     let text = text_of_part(part).unwrap_or_default();
                     let is_first = mem::take(&mut is_first) && run.events.is_empty();
-                    let text = read_human(&text, is_first, run);
+                    let text = match author {
+                        Author::Person => read_human(&text, is_first, run),
+                        Author::Channel => Some(inside_tags(&text).unwrap_or(text)),
+                        Author::Program => read_notice(&text, run),
+                    };
                     texts.extend(text.filter(|text| !json::is_blank(text)));
                 }
                 kind if is_result_type(kind) => add_result(run, &mut self.results, part, kind),
                 kind => run.skipped.add_part(kind),
             }
         }
+        if !texts.is_empty() && !mem::replace(&mut self.is_asked, true) {
+            let is_command = matches!(run.fallback, Some((_, Origin::Command)));
+            run.is_command_first = is_command && has_answer(run);
+        }
         run.say_human(&texts);
     }
+}
+
+/// Returns the tokens of an answer: also those of its adviser, and of an attempt in whose place another model answered,
+/// which its totals lack.
+fn tokens(usage: Option<Value>, run: &mut Run) -> Option<Tokens> {
+    let kinds = |kind| move |step: &Value| step.text("type") == Some(kind);
+    let has_fallback = usage.elements("iterations").any(|step| kinds("fallback_message")(&step));
+    let others = usage.elements("iterations").filter(|step| {
+        kinds("advisor_message")(step) || (has_fallback && kinds("message")(step))
+    });
+    let mut tokens = Tokens::of(usage, USAGE);
+    for step in others {
+        run.facts.model(step.name("model"));
+        tokens = tokens.into_iter().chain(Tokens::of(Some(step), USAGE)).reduce(Tokens::plus);
+    }
+    tokens
 }
 
 /// Reads how the session of a stream ended.
@@ -230,6 +297,10 @@ pub fn read_end(result: Value, run: &mut Run) {
 
 /// Adds a text or thought. Streams repeat it as it grows.
 fn add_thought(run: &mut Run, thoughts: &mut Thoughts, thought: Thought) {
+    if thought.2.is_empty() {
+        // Is no beginning of another.
+        return run.skipped.add("empty_text");
+    }
     let begins = |begin: &Thought, all: &Thought| {
         (begin.0, begin.1) == (all.0, all.1) && all.2.starts_with(&begin.2)
     };
@@ -265,7 +336,8 @@ fn add_result(run: &mut Run, results: &mut Ids, part: Value, kind: &str) {
 }
 
 /// The beginnings of texts in user messages that no person wrote, and the reasons to skip those.
-const NOT_HUMAN: [(&str, &str); 13] = [
+const NOT_HUMAN: [(&str, &str); 14] = [
+    ("<tick>", "meta"),
     ("<local-command-stdout>", "local_command"),
     ("<local-command-stderr>", "local_command"),
     ("<local-command-caveat>", "local_command"),
@@ -287,11 +359,12 @@ const NOT_HUMAN: [(&str, &str); 13] = [
 /// The tags of messages of other agents.
 const AGENTS: [&str; 3] = ["teammate-message", "agent-message", "cross-session-message"];
 
-/// Returns what other agents say in a text.
-fn read_agents(text: &str) -> Option<String> {
+/// Returns what is inside the tags of a channel, or of messages of other agents.
+fn inside_tags(text: &str) -> Option<String> {
     static MESSAGE: Pattern = Pattern::new(|| {
         let message = |tag: &str| format!(r"<{tag}\b[^>]*>(.*?)</{tag}>");
-        regex(&format!("(?s){}", AGENTS.map(message).join("|")))
+        let tags = AGENTS.into_iter().chain(["channel"]).map(message);
+        regex(&format!("(?s){}", tags.collect::<Vec<_>>().join("|")))
     });
     let messages = MESSAGE.captures_iter(text);
     let inside = messages.filter_map(|message| message.iter().flatten().nth(1));
@@ -308,28 +381,41 @@ fn read_human(text: &str, is_first: bool, run: &mut Run) -> Option<String> {
     // The task of a member of a team is its objective.
     if is_of_agent
         && is_first
-        && let Some(task) = read_agents(text)
+        && let Some(task) = inside_tags(text)
     {
         run.facts.collected.of_agents += 1;
         return Some(task);
     }
-    if is_of_agent || tag.starts_with("task-notification>") {
-        // Without a call of this id, it answers none.
-        let id = Some(String::new());
-        let text = without_reminders(text.into(), &mut run.skipped);
-        run.events.push(Event::Result(ToolResult { text, id, ..ToolResult::default() }));
-        return None;
+    if is_of_agent || NOTICES.iter().any(|name| tag.starts_with(name)) {
+        return read_notice(text, run);
     }
     if let Some((begin, reason)) = NOT_HUMAN.iter().find(|(begin, _)| beginning.starts_with(begin))
     {
         run.skipped.add(*reason);
         run.facts.collected.is_person |= *reason == "command" || *begin == "<bash-input>";
-        if *reason == "command" && !matches!(run.fallback, Some((_, Origin::Command))) {
+        let is_known = matches!(run.fallback, Some((_, Origin::Command)));
+        // A command that was not answered was no question, such as one that sets the model.
+        if *reason == "command" && !(is_known && has_answer(run)) {
             run.fallback = command(text).map(|command| (command, Origin::Command));
         }
         return None;
     }
     Some(without_reminders(text.into(), &mut run.skipped))
+}
+
+/// Returns whether the assistant said or did something.
+fn has_answer(run: &Run) -> bool {
+    let is_answer = |event: &Event| matches!(event, Event::Thought { .. } | Event::Call(_));
+    run.events.iter().any(is_answer)
+}
+
+/// Adds a text of the program or of another agent, as a result that answers no call.
+fn read_notice(text: &str, run: &mut Run) -> Option<String> {
+    let text = without_reminders(text.into(), &mut run.skipped);
+    // No call has this id.
+    let id = Some(String::new());
+    run.events.push(Event::Result(ToolResult { text, id, ..ToolResult::default() }));
+    None
 }
 
 /// Returns a command as it is typed: its name and its arguments.

@@ -4,6 +4,7 @@
 //!
 //! - sessions in the tests of agent-sessions | 1.0.11; 651e854f | 2026-11-22 | captured
 //! - exit codes of the shell | 1.0.64 to 1.0.68 | 2026-11-26 | written
+//! - prompts of hooks | | 2026-11-28 | written
 
 use std::mem;
 
@@ -17,6 +18,7 @@ use crate::{
     json::{BLANK, Members, Value, is_blank, trimmed},
     messages::{Conversation, call_of_part},
     pattern::{Pattern, regex},
+    provenance::Origin,
     run::Run,
     sessions::{self, Sessions},
     text::{text_of, without},
@@ -65,6 +67,7 @@ impl sessions::Session for Session {
             return run.skipped.add(reason);
         };
         let id = data.name("toolCallId");
+        run.facts.subagents.launched += u64::from(kind == "subagent.started");
         let is_of_user = data.flag("isUserRequested") == Some(true)
             || id.is_some_and(|id| self.user_calls.get(id).is_some());
         if record.member("agentId").or_else(|| data.member("parentToolCallId")).is_some() {
@@ -99,7 +102,9 @@ impl sessions::Session for Session {
                 }
                 let context = data.object("context");
                 run.facts.place(context.name("cwd"), context.name("branch"));
-                run.facts.subagents.launched += u64::from(kind == "subagent.started");
+                let prompt = data.object("input").name("prompt").filter(|_| kind == "hook.start");
+                let prompt = prompt.map(|prompt| (prompt.into(), Origin::Human));
+                run.fallback = run.fallback.take().or(prompt);
                 self.read_usage(kind, data, run);
                 run.skipped.add(format!("record:{kind}"));
             }

@@ -3,6 +3,7 @@
 //! | Factory Droid: session files | a session | |
 //!
 //! - session files | | 2026-11-26 | written
+//! - older session files, whose records are messages | | 2026-11-28 | written
 
 use std::mem;
 
@@ -39,7 +40,8 @@ impl sessions::Session for Session {
 
     fn continues(&self, record: Value, is_next: bool, is_known: bool) -> bool {
         let kind = record.text("type");
-        let is_message = kind == Some("message") && record.object("message").is_some();
+        let is_message = kind == Some("message")
+            && (record.object("message").is_some() || record.has("role"));
         is_next && (is_message || (!is_known && kind.is_some()))
     }
 

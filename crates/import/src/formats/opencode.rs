@@ -89,7 +89,7 @@ impl sessions::Session for Session {
 }
 
 /// The tools that launch sub-agents.
-const LAUNCHERS: &[&str] = &["task"];
+const LAUNCHERS: &[&str] = &["task", "subagent"];
 
 fn read_message(run: &mut Conversation, message: Value) {
     let info = message.get("info");

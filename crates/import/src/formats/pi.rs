@@ -3,6 +3,7 @@
 //! | Pi, OpenClaw | a session | |
 //!
 //! - sessions of Pi | | 2026-11-22 | written
+//! - deliveries of OpenClaw | 2026.2 | 2026-11-28 | written
 
 use crate::{
     facts::Tokens,
@@ -34,6 +35,12 @@ impl sessions::Session for Session {
     fn read(&mut self, record: Value, run: &mut Run) {
         const USAGE: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
         let message = record.object("message");
+        let is_mirror = message.text("provider") == Some("openclaw")
+            && message.text("model") == Some("delivery-mirror");
+        if is_mirror {
+            // What OpenClaw delivered of an answer.
+            return run.skipped.add("repeated");
+        }
         run.facts.add(Tokens::of(message.object("usage"), USAGE));
         match record.text("type") {
             Some("session") => run.facts.place(record.name("cwd"), None),
@@ -48,7 +55,8 @@ impl sessions::Session for Session {
 /// Reads a record, which may be a message of one of these roles.
 pub fn read(record: Value, roles: &[&str], run: &mut Run) {
     let kind = record.text("type").unwrap_or_default();
-    let message = record.object("message");
+    // Droid's older sessions have the members of a message in the record.
+    let message = record.object("message").or(record.get("role").and(Some(record)));
     if message.text("role") == Some("system") {
         run.instruct(message.member("content"));
     }

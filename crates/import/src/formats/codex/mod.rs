@@ -4,30 +4,35 @@
 //!
 //! - rollouts in the tests of agentsview | aea2eb12 | 2026-11-22 | captured
 //! - rollouts of Codex Desktop and of versions before 0.32, `codex exec --json` | 0.137 to 0.156 | 2026-11-26 | written
+//! - scheduled and delegated threads, warnings, failures in words, counts that begin again | 0.150 to 0.156 | 2026-11-28 | written
 
 mod exec;
 mod user;
 
-use std::collections::HashSet;
+use std::{collections::HashSet, mem};
 
 use crate::{
+    call::ToolResult,
     events::Event,
     facts::Tokens,
     failure::has_failed,
     format::{Format, Sink, open},
     json::{Document, Members, Value, trimmed},
-    messages::{content, is_message, is_readable},
+    messages::{Conversation, content, is_message, is_readable},
     pattern::{Pattern, regex},
+    provenance::Origin,
     run::Run,
     sessions::{self, Sessions},
+    text::text_of,
 };
 
 /// Results that report a failure in Codex's own words.
 static FAILED: Pattern = Pattern::new(|| {
     let tools =
         r"apply_patch verification failed|(?:apply_patch|exec_command|write_stdin) failed\b";
-    let refused = r"Script failed\b|(?:exec )?command rejected by user|aborted by user\b";
-    regex(&format!(r"^[ \t\r\n]*(?:{tools}|{refused}|execution error:|err: )"))
+    let refused = r"(?:(?:exec )?command|patch) rejected by user|aborted by user\b|aborted[ \t\r\n]*\z";
+    let unread = "unsupported call: |failed to parse function arguments: |Script failed\\b";
+    regex(&format!(r"^[ \t\r\n]*(?:{tools}|{refused}|{unread}|execution error:|err: )"))
 });
 
 pub const FORMAT: Format =
@@ -73,6 +78,10 @@ pub struct Session {
     /// Whether it began with the header of a session before Codex 0.32.
     is_bare: bool,
     exec: exec::Items,
+    /// The tokens of counts that ended, because another began at 0.
+    counted: Option<Tokens>,
+    /// The tokens of the last count.
+    count: Option<Tokens>,
 }
 
 impl sessions::Session for Session {
@@ -118,8 +127,8 @@ impl sessions::Session for Session {
             _ if exec::fits(record, record.text("type")) => self.exec.read(record, kind, run),
             _ if self.is_bare && is_message(record) => read_item(record, run),
             (kind, payload) => {
-                if let ("event_msg" | "turn_context", Some(payload)) = (kind, payload) {
-                    collect(kind, payload, run);
+                if let Some(payload) = payload {
+                    self.collect(kind, payload, run);
                 }
                 run.skipped.add(format!("record:{kind}"));
             }
@@ -134,21 +143,42 @@ impl sessions::Session for Session {
     }
 }
 
-/// Collects the facts in the payload of a record that is no step.
-fn collect(kind: &str, payload: Value, run: &mut Run) {
-    const USAGE: [&str; 4] = ["input_tokens", "output_tokens", "cached_input_tokens", ""];
-    match payload.text("type") {
-        _ if kind == "turn_context" => run.facts.model(payload.name("model")),
-        Some("token_count") => {
-            let total = payload.object("info").object("total_token_usage");
-            let total = Tokens::of(total, USAGE).map(Tokens::without_cache);
-            run.facts.tokens = total.or(run.facts.tokens);
+impl Session {
+    /// Collects the facts in the payload of a record that is no step.
+    fn collect(&mut self, kind: &str, payload: Value, run: &mut Run) {
+        const USAGE: [&str; 4] = ["input_tokens", "output_tokens", "cached_input_tokens", ""];
+        match (kind, payload.text("type")) {
+            ("turn_context", _) => run.facts.model(payload.name("model")),
+            ("compacted", _) if run.fallback.is_none() => {
+                let history = payload.elements("replacement_history");
+                let mut users = history.filter(|item| item.text("role") == Some("user"));
+                let said = users.find_map(|item| {
+ user::said(Conversation::default().read_user_parts(content(item))).0
+ });
+                let text = said.or_else(|| payload.name("message").map(Into::into));
+                run.fallback = text.map(|text| (text, Origin::Copied));
+            }
+            ("event_msg", Some("token_count")) => {
+                let total = payload.object("info").object("total_token_usage");
+                let Some(total) = Tokens::of(total, USAGE) else { return };
+                let is_less = |last: &Tokens| total.all() < last.all();
+                let ended = self.count.replace(total).filter(is_less);
+                self.counted = self.counted.into_iter().chain(ended).reduce(Tokens::plus);
+                let all = self.counted.map_or(total, |counted| counted.plus(total));
+                run.facts.tokens = Some(all.without_cache());
+            }
+            ("event_msg", Some("turn_aborted")) => {
+                let is_interrupted = payload.text("reason") == Some("interrupted");
+                run.facts.interruptions += u64::from(is_interrupted);
+            }
+            ("event_msg", Some("user_message")) => {
+                run.facts.collected.is_person = true;
+                let text = payload.name("message").filter(|_| run.fallback.is_none());
+                let said = text.and_then(|text| user::said(vec![text.into()]).0);
+                run.fallback = run.fallback.take().or(said.map(|text| (text, Origin::Human)));
+            }
+            _ => {}
         }
-        Some("turn_aborted") if payload.text("reason") == Some("interrupted") => {
-            run.facts.interruptions += 1;
-        }
-        Some("user_message") => run.facts.collected.is_person = true,
-        _ => {}
     }
 }
 
@@ -164,8 +194,25 @@ fn read_item(item: Value, run: &mut Run) {
         run.events.extend(said.map(Event::Human));
         return run.skipped.add_many("context", u64::from(has_context));
     }
+    let is_of_app = matches!(item.text("namespace"), Some("codex_app" | "codex_tui"));
+    if kind == "function_call_output" && is_of_app && item.name("call_id").is_none() {
+        // The prompt of a thread that was scheduled or that another one began.
+        let text = text_of(item.get("output"), &mut run.skipped).text;
+        let after = text.split_once("\n\n").map(|(_, prompt)| trimmed(prompt));
+        run.end_turn();
+        return run.say_human(user::delegated(&text).or(after).as_slice());
+    }
     let begin = run.events.len();
     run.read_as(role, Some(kind), item);
+    let output = item.object("output");
+    if let (Some(text), Some(success)) = (output.text("content"), output.flag("success")) {
+        run.amend(begin, |event, _| {
+            if let Event::Result(result) = event {
+                *result = ToolResult { text: text.into(), failed: !success, ..mem::take(result) };
+            }
+            true
+        });
+    }
     run.fail(begin, |text| FAILED.is_match(text) || is_failed_script(text));
 }
 

@@ -6,13 +6,26 @@ use crate::{
 };
 
 /// The beginnings of texts that Codex wrote itself.
-const CONTEXT: [&str; 17] = [
+const CONTEXT: [&str; 22] = [
     "<environment_context>", "<user_instructions>", "<permissions instructions>",
     "# AGENTS.md instructions", "<INSTRUCTIONS>", "<turn_aborted>", "<skill>",
     "<user_shell_command>", "<codex_internal_context", "<goal_context>", "<subagent_notification>",
     "<agent_message_board_notification>", "<hook_prompt", "<external_", "<extension_context>",
-    "<recommended_plugins>", "<next_prompt_suggestion>",
+    "<recommended_plugins>", "<next_prompt_suggestion>", "<user_action>", "<heartbeat>",
+    "Warning: apply_patch was requested via ", "Warning: The maximum number of ",
+    "Warning: Your account was flagged for ",
 ];
+
+/// The tags of messages that were said to another agent, or asked by one, in `<input>`.
+const DELEGATED: [&str; 2] = ["<realtime_delegation>", "<codex_delegation>"];
+
+/// Returns what was asked in a message of another agent.
+pub(super) fn delegated(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches(BLANK);
+    DELEGATED.iter().find(|tag| text.starts_with(*tag))?;
+    let (_, input) = text.split_once("<input>")?;
+    Some(trimmed(input.rsplit_once("</input>")?.0))
+}
 
 /// A tag around an image, which is another part.
 static IMAGE: Pattern = Pattern::new(|| regex(r"^(?:<image[^<>\n]*>|</image>)$"));
@@ -34,6 +47,11 @@ const HEADINGS: [&str; 2] = ["## My request for Codex:", "## My request:"];
 /// Returns what a person wrote in a message with these texts, if anything, and whether the message has other text.
 pub(super) fn said(mut texts: Vec<String>) -> (Option<String>, bool) {
     let all = texts.len();
+    for text in &mut texts {
+        if let Some(input) = delegated(text) {
+            *text = input.into();
+        }
+    }
     texts.retain(|text| {
         let text = trimmed(text);
         !CONTEXT.iter().any(|begin| text.starts_with(begin)) && !IMAGE.is_match(text)
