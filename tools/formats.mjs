@@ -21,14 +21,19 @@ function formats() {
 			/^\/\/! \| (.*\|.*\|.*) \|$/m.exec(text) ??
 			fail(`${path}: expected "//! | written by | a run is | success comes from |"`);
 		const sources = [...text.matchAll(/^\/\/! - (.*)$/gm)].map(([, source]) => source);
+		const dates = [];
+		const kinds = new Set();
 		for (const source of sources.length ? sources : ["nothing"]) {
 			const [, version, date, evidence] = source.split("|").map((cell) => cell.trim());
+			dates.push(date);
+			kinds.add(evidence);
 			if (version === undefined || !/^\d{4}-\d\d-\d\d$/.test(date) || !EVIDENCE.includes(evidence))
 				fail(
 					`${path}: expected "//! - learnt from | version | date | ${EVIDENCE.join(" or ")}", found ${source}`,
 				);
 		}
-		return { name, row, sources };
+		const evidence = EVIDENCE.filter((kind) => kinds.has(kind)).join(", ");
+		return { name, row, date: dates.sort().at(-1), evidence };
 	});
 }
 
@@ -42,22 +47,15 @@ export function filesOfFormats() {
 			.join("\n");
 	const [types, docs] = ["lib/types/logs.d.ts", "docs/importers.md"];
 	const names = all.map(({ name }) => `\t"${name}",\n`).join("");
-	const rows = all.map(({ name, row }) => `| \`${name}\` | ${row} |`);
-	const sources = all.flatMap((format) =>
-		format.sources.map((source) => `| \`${format.name}\` | ${source} |`),
+	const rows = all.map(({ name, row, date, evidence }) =>
+		`| \`${name}\` | ${row} | ${date}, ${evidence} |`,
 	);
-	const put = (text, mark, inner) =>
-		text.replace(new RegExp(`(<!-- ${mark} -->\n)[^<]*`), (_, begin) => `${begin}${inner}\n`);
+	const head = ["format", "written by", "a run is", "success comes from", "compared with logs"];
 	return {
 		[types]: read(types).replace(/(LOG_FORMATS: readonly \[\n)[^\]]*/, `$1${names}`),
-		[docs]: put(
-			put(
-				read(docs),
-				"formats",
-				table(["format", "written by", "a run is", "success comes from"], rows),
-			),
-			"sources",
-			table(["format", "learnt from", "version", "date", "evidence"], sources),
+		[docs]: read(docs).replace(
+			/(<!-- formats -->\n)[^<]*/,
+			(_, begin) => `${begin}${table(head, rows)}\n`,
 		),
 	};
 }
