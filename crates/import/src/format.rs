@@ -28,13 +28,14 @@ pub fn open<R: FormatReader + Default + 'static>() -> Box<dyn FormatReader> {
 
 /// Reads the values of one format in an input.
 pub trait FormatReader: Send {
-    fn read(&mut self, value: Value, out: &mut Sink);
-
-    /// Returns whether an object belongs to a run that was read before. `is_next`: whether the value before it was of
-    /// this format; `is_known`: whether it fits a format by itself.
-    fn continues(&self, _object: Value, _is_next: bool, _is_known: bool) -> bool {
+    /// Returns whether a record is one of the session that is open, which is asked before any format. What other formats
+    /// have as well is no reason: their records may follow.
+    fn takes(&self, _record: Value) -> bool {
         false
     }
+
+    /// Reads a value that it takes, or that fits its format.
+    fn read(&mut self, value: Value, out: &mut Sink);
 
     /// Hands over the runs that are complete unless a later value continues them.
     fn hand_over(&mut self, _out: &mut Sink) {}

@@ -10,15 +10,15 @@ use crate::{
     assemble::trace_of,
     error::{Code, Error},
     format::{Format, FormatReader, Pending, Sink},
-    formats::{detect, format_names},
+    formats::{detect, elements, format_names},
     imported::Imported,
-    json::{Members, Value},
+    json::{Document, Members, Value},
     options::Options,
     provenance::Source,
-    reader::{Each, Reader},
+    reader::{Reader, Text},
     report::InputReport,
     skipped::Skipped,
-    unread::named,
+    unread,
 };
 
 /// The most unknown records that an error names.
@@ -60,29 +60,16 @@ pub struct Importer {
 #[derive(Default)]
 struct Input {
     archive: Archive,
-    /// The readers of `report.formats`, in the same order.
-    formats: Vec<(&'static Format, Box<dyn FormatReader>)>,
-    previous: Option<&'static Format>,
+    /// The readers of what was found, in the order of their first values.
+    readers: Vec<(&'static Format, Box<dyn FormatReader>)>,
+    /// The index of the one that has the last value.
+    last: usize,
     has_error: bool,
+    is_cut: bool,
     known: u64,
     unknown: u64,
     /// The names of the first of those.
     unknown_names: BTreeSet<String>,
-    /// What the first of those is that is known, with the way to import it.
-    unread: Option<&'static str>,
-}
-
-impl Input {
-    /// Returns the format of the runs that an object continues. `is_known`: whether it fits a format by itself.
-    fn continued(&self, value: Value, is_known: bool) -> Option<&'static Format> {
-        let object = value.as_object()?;
-        let is_next = |format: &Format| self.previous.is_some_and(|last| last.name == format.name);
-        let mut formats = self.formats.iter();
-        let continues = |(format, reader): &&(&'static Format, Box<dyn FormatReader>)| {
-            reader.continues(object, is_next(format), is_known)
-        };
-        formats.find(continues).map(|(format, _)| *format)
-    }
 }
 
 impl Importer {
@@ -123,7 +110,10 @@ impl Importer {
         if let (Some(report), Some(_)) = (self.reports.last_mut(), &self.input) {
             report.bytes += bytes.len() as u64;
         }
-        self.read(|reader, each| reader.push(bytes, each));
+        if let Some((reader, _)) = &mut self.input {
+            reader.push(bytes);
+        }
+        self.read(false);
     }
 
     /// Reads some of the pushed bytes that are not read yet. Returns whether there were any.
@@ -147,9 +137,9 @@ impl Importer {
     /// Ends the input.
     pub fn end(&mut self) {
         while self.read_pushed(true) {}
-        self.read(|reader, each| reader.finish(each));
+        self.read(true);
         let Some((_, input)) = self.input.take() else { return };
-        let Input { formats, has_error, known, unknown, unknown_names, unread, .. } = input;
+        let Input { readers, has_error, known, unknown, unknown_names, .. } = input;
         if known > 0 && unknown > known {
             // The log of another tool, with some records like those of a format.
             let names = Vec::from_iter(unknown_names).join(", ");
@@ -159,18 +149,24 @@ impl Importer {
             );
             return self.add_error(Code::UnknownRecords, None, &found);
         }
-        for (format, mut reader) in formats {
+        let names: Vec<_> = readers.iter().map(|(format, _)| format.name).collect();
+        for (format, mut reader) in readers {
             reader.finish(&mut self.sink(format, 0));
         }
         let Some(report) = self.reports.last() else { return };
-        if report.formats.is_empty() && !has_error {
-            let found = if report.skipped == Skipped::default() {
-                "expected a log, found nothing: it is empty".to_owned()
-            } else if let Some(found) = unread {
-                format!("expected a log of a known format, found {found}")
-            } else {
-                let names = format_names().join(", ");
-                format!("expected a log of one of the formats {names}, found none")
+        if report.formats.is_empty() && !has_error && !names.contains(&unread::FORMAT.name) {
+            let found = match &self.options.format {
+                _ if report.skipped == Skipped::default() => {
+                    "expected a log, found nothing: it is empty".to_owned()
+                }
+                Some(wanted) => {
+                    let names = if names.is_empty() { "none".into() } else { names.join(", ") };
+                    format!("expected a log of the format {wanted}, found {names}")
+                }
+                None => {
+                    let names = format_names().join(", ");
+                    format!("expected a log of one of the formats {names}, found none")
+                }
             };
             self.add_error(Code::UnknownFormat, None, &found);
         }
@@ -187,16 +183,9 @@ impl Importer {
 
     /// Ends the input where an error ends it. A value cut off there is not another error.
     fn cut(&mut self) {
-        self.read(|reader, each| {
-            reader.finish(&mut |line, value| {
-                if value.is_ok() {
-                    each(line, value);
-                }
-            });
-        });
         if let Some((_, input)) = &mut self.input {
             input.archive = Archive::default();
-            input.has_error = true;
+            (input.has_error, input.is_cut) = (true, true);
             self.end();
         }
     }
@@ -256,58 +245,62 @@ impl Importer {
         self.pending.push_back((index, Pending::Done(Err(error).into())));
     }
 
-    fn read(&mut self, read: impl FnOnce(&mut Reader, Each)) {
+    fn read(&mut self, is_end: bool) {
         let Some((mut reader, mut input)) = self.input.take() else { return };
-        read(&mut reader, &mut |line, value| match value {
-            Ok(value) => self.take(&mut input, value, line),
-            Err((code, found)) => {
+        while let Some(Text { line, document, error }) = reader.next(is_end) {
+            let values = document.iter().flat_map(Document::roots);
+            values.for_each(|value| self.take(&mut input, value, line));
+            if let Some((line, (code, found))) = error.filter(|_| !input.is_cut) {
                 self.hand_over(&mut input);
                 input.has_error = true;
                 self.add_error(code, Some(line), &found);
             }
-        });
+        }
         self.input = Some((reader, input));
     }
 
+    /// Takes a value: for the session that is open, or else for the format that it has by its content.
     fn take(&mut self, input: &mut Input, value: Value, line: u64) {
         let Some(report) = self.reports.last_mut() else { return };
-        let detected = detect(value);
-        let Some(format) = input.continued(value, detected.is_some()).or(detected) else {
-            // Each element is a value by itself.
-            if let Some(elements) = value.as_array()
-                && elements.iter().any(Value::is_object)
-            {
+        let last = input.readers.get(input.last);
+        if !last.is_some_and(|(_, reader)| reader.takes(value)) {
+            if let Some(elements) = elements(value) {
                 return elements.iter().for_each(|element| self.take(input, element, line));
             }
-            input.unknown += 1;
-            input.unread = input.unread.or_else(|| named(value));
-            if input.unknown_names.len() < SHOWN_NAMES {
-                let names = ["type", "role", "kind", "event", "method"];
-                input.unknown_names.insert(quote(value.first_name(&names).unwrap_or("?")));
+            let Some(format) = detect(value) else {
+                input.unknown += 1;
+                if input.unknown_names.len() < SHOWN_NAMES {
+                    let names = ["type", "role", "kind", "event", "method"];
+                    input.unknown_names.insert(quote(value.first_name(&names).unwrap_or("?")));
+                }
+                return report.skipped.add("unknown_record");
+            };
+            let is_it = |(known, _): &(&Format, _)| known.name == format.name;
+            let index = input.readers.iter().position(is_it).unwrap_or(input.readers.len());
+            if index != input.last {
+                self.hand_over(input);
             }
-            return report.skipped.add("unknown_record");
-        };
-        if self.options.format.as_ref().is_some_and(|wanted| wanted != format.name) {
-            return report.skipped.add("unknown_record");
+            if index == input.readers.len() {
+                input.readers.push((format, (format.open)()));
+            }
+            input.last = index;
         }
-        if input.previous.is_some_and(|previous| previous.name != format.name) {
-            self.hand_over(input);
-        }
-        input.previous = Some(format);
-        input.known += 1;
+        let (format, reader) = &mut input.readers[input.last];
+        let is_read = format.name != unread::FORMAT.name;
         let Some(report) = self.reports.last_mut() else { return };
-        let index = report.formats.iter().position(|name| *name == format.name);
-        let index = index.unwrap_or_else(|| {
+        if is_read && self.options.format.as_ref().is_some_and(|wanted| wanted != format.name) {
+            return report.skipped.add("unknown_record");
+        }
+        if is_read && !report.formats.contains(&format.name) {
             report.formats.push(format.name);
-            input.formats.push((format, (format.open)()));
-            input.formats.len() - 1
-        });
-        input.formats[index].1.read(value, &mut self.sink(format, line));
+        }
+        input.known += 1;
+        reader.read(value, &mut self.sink(format, line));
     }
 
     /// Hands over all complete runs, so that they come before what follows in the input.
     fn hand_over(&mut self, input: &mut Input) {
-        for (format, reader) in &mut input.formats {
+        for (format, reader) in &mut input.readers {
             reader.hand_over(&mut self.sink(format, 0));
         }
     }

@@ -1,6 +1,6 @@
 //! Reads bytes into JSON values, with the line at which each begins.
 
-use std::mem;
+use std::{mem, ops::Range};
 
 use knowledgepulse_scoring::trace::quote;
 use knowledgepulse_workers::CancelToken;
@@ -25,25 +25,35 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const ZIP: &[u8] = b"PK\x03\x04";
 const FOUND_ZIP: &str = "expected JSON, found a ZIP archive; unpack it, or export a log of Inspect with `inspect log dump`";
 
-pub type Each<'a> = &'a mut dyn FnMut(u64, Result<Value, Failure>);
+/// A text of the input.
+pub struct Text<'t> {
+    /// The line at which it begins, from 1.
+    pub line: u64,
+    /// Its values; `None` if it cannot be parsed.
+    pub document: Option<Document<'t>>,
+    /// The error after these, and its line.
+    pub error: Option<(u64, Failure)>,
+}
 
-/// Reads the values of one input, given piece by piece.
+/// Reads the texts of one input, given piece by piece: lines, which may have several values, or documents of several lines.
 #[derive(Default)]
 pub struct Reader {
     state: State,
-    /// Input that is not read yet. It begins at `line`.
+    /// Input of which the first `begin` bytes are read. The rest begins at `line`.
     buffer: Vec<u8>,
+    begin: usize,
     /// 0 until the first bytes have been checked.
     line: u64,
     /// The number of bytes of the buffer that were searched.
     scanned: usize,
     utf16: Option<Utf16>,
+    has_no_memory: bool,
     cancel: CancelToken,
 }
 
 #[derive(Default)]
 enum State {
-    /// Only blank lines so far.
+    /// No value so far.
     #[default]
     Beginning,
     Lines,
@@ -59,30 +69,25 @@ impl Reader {
         Self { cancel, ..Self::default() }
     }
 
-    pub fn push(&mut self, bytes: &[u8], each: Each) {
+    pub fn push(&mut self, bytes: &[u8]) {
         if matches!(self.state, State::Ended) || self.cancel.is_cancelled() {
             return;
         }
+        // A line that arrives in many pieces is not moved for each.
+        if self.begin > 0 {
+            self.buffer.drain(..self.begin);
+            self.buffer.shrink_to(self.buffer.len().max(KEPT));
+            self.scanned -= self.begin.min(self.scanned);
+            self.begin = 0;
+        }
         // UTF-8 has at most three bytes where UTF-16 has two, and a few that were kept.
         let room = if self.utf16.is_some() { bytes.len() / 2 * 3 + 9 } else { bytes.len() };
-        if !json::grow(&mut self.buffer, room) {
-            self.buffer = Vec::new();
-            self.state = State::Ended;
-            return each(self.line(), Err((Code::TooLarge, NO_MEMORY.into())));
-        }
+        self.has_no_memory = !json::grow(&mut self.buffer, room);
         match &mut self.utf16 {
+            _ if self.has_no_memory => {}
             Some(utf16) => utf16.decode(bytes, false, &mut self.buffer),
             None => self.buffer.extend_from_slice(bytes),
         }
-        self.read(false, each);
-    }
-
-    pub fn finish(&mut self, each: Each) {
-        if let Some(utf16) = &mut self.utf16 {
-            utf16.decode(&[], true, &mut self.buffer);
-        }
-        self.read(true, each);
-        self.buffer = Vec::new();
     }
 
     /// Returns the line of what is not read yet, from 1.
@@ -90,120 +95,146 @@ impl Reader {
         self.line.max(1)
     }
 
-    fn read(&mut self, is_end: bool, each: Each) {
+    /// Returns the next text that is complete. `is_end`: whether no more bytes follow.
+    pub fn next(&mut self, is_end: bool) -> Option<Text<'_>> {
+        if self.cancel.is_cancelled() || matches!(self.state, State::Ended) {
+            self.buffer = Vec::new();
+            return None;
+        }
+        let is_line = !matches!(self.state, State::Documents(_));
+        let (line, found) = match self.begin_input(is_end)? {
+            Ok(()) if is_line => self.next_line(is_end)?,
+            Ok(()) => self.next_document(is_end)?,
+            Err(failure) => (self.line(), Err(failure)),
+        };
+        let is_line = !matches!(self.state, State::Documents(_));
+        let text = match found {
+            Ok(place) => read_text(line, &self.buffer[place], is_line, &self.cancel),
+            Err(failure) => Text { line, document: None, error: Some((line, failure)) },
+        };
+        match self.state {
+            State::Documents(_) if text.error.is_some() => self.state = State::Ended,
+            State::Beginning if text.document.iter().flat_map(Document::roots).any(is_record) => {
+                self.state = State::Lines;
+            }
+            _ => {}
+        }
+        Some(text)
+    }
+
+    /// Looks at the first bytes. Returns `None` if there are too few.
+    fn begin_input(&mut self, is_end: bool) -> Option<Result<(), Failure>> {
         if self.line == 0 {
             let may_be =
                 |begin: &[u8]| self.buffer.len() < begin.len() && begin.starts_with(&self.buffer);
             if !is_end && (self.buffer.len() < ZIP.len() || may_be(SQLITE)) {
-                return;
+                return None;
             }
             self.line = 1;
             let others =
                 [(ZIP, Code::InvalidJson, FOUND_ZIP), (SQLITE, Code::UnknownFormat, FOUND_SQLITE)];
+            let mut others = others.into_iter();
             if let Some((_, code, found)) =
-                others.into_iter().find(|(begin, ..)| self.buffer.starts_with(begin))
+                others.find(|(begin, ..)| self.buffer.starts_with(begin))
             {
                 self.state = State::Ended;
-                self.buffer = Vec::new();
-                return each(1, Err((code, found.into())));
+                return Some(Err((code, found.into())));
             }
             self.utf16 = Utf16::of(&self.buffer);
             if self.utf16.is_some() {
                 let bytes = mem::take(&mut self.buffer);
-                return self.push(&bytes[2..], each);
+                self.push(&bytes[2..]);
             }
             if self.buffer.starts_with(BYTE_ORDER_MARK) {
-                self.buffer.drain(..BYTE_ORDER_MARK.len());
+                self.begin = BYTE_ORDER_MARK.len();
+                self.scanned = self.begin;
             }
         }
-        let buffer = mem::take(&mut self.buffer);
-        let begin = self.read_lines(&buffer, is_end, each);
-        let read = self.read_documents(&buffer, begin, is_end, each);
-        self.buffer = buffer;
-        // A line that arrives in many pieces is not moved for each.
-        if read > 0 {
-            self.buffer.drain(..read);
-            self.buffer.shrink_to(self.buffer.len().max(KEPT));
-            self.scanned -= read.min(self.scanned);
+        if self.has_no_memory {
+            self.state = State::Ended;
+            return Some(Err((Code::TooLarge, NO_MEMORY.into())));
         }
+        if let Some(utf16) = self.utf16.as_mut().filter(|_| is_end) {
+            utf16.decode(&[], true, &mut self.buffer);
+        }
+        Some(Ok(()))
     }
 
-    /// Reads lines up to the first document. Returns their length in bytes.
-    fn read_lines(&mut self, buffer: &[u8], is_end: bool, each: Each) -> usize {
-        if matches!(self.state, State::Documents(_) | State::Ended) {
-            return 0;
-        }
-        let from = self.scanned;
-        let ends = memchr::memchr_iter(b'\n', &buffer[from..]).map(|end| from + end);
-        let mut begin = 0;
-        for end in ends.chain(is_end.then_some(buffer.len())) {
-            let line = &buffer[begin..end];
+    /// Returns the place of the next line with text, or of the first document.
+    fn next_line(&mut self, is_end: bool) -> Option<Found> {
+        loop {
+            let begin = self.begin;
+            let length = self.buffer.len();
+            let end = memchr::memchr(b'\n', &self.buffer[self.scanned..]);
+            let end = end.map(|end| self.scanned + end);
+            let Some(end) = end.or((is_end && begin < length).then_some(length)) else {
+                self.scanned = length;
+                if matches!(self.state, State::WithinLine) {
+                    self.begin = length;
+                } else if length - begin > MAX_BYTES {
+                    (self.state, self.begin) = (State::WithinLine, length);
+                    return Some((self.line, Err(too_large("line"))));
+                }
+                return None;
+            };
+            let text = &self.buffer[begin..end];
+            let is_blank = text.len() <= MAX_BYTES && json::is_blank(text);
+            if !is_blank
+                && matches!(self.state, State::Beginning)
+                && begins_document(text, &self.cancel)
+            {
+                self.state = State::Documents(Brackets::default());
+                self.scanned = begin;
+                return self.next_document(is_end);
+            }
+            let line = self.line;
+            self.line += 1;
+            self.begin = length.min(end + 1);
+            self.scanned = self.begin;
             if matches!(self.state, State::WithinLine) {
                 self.state = State::Lines;
-            } else if line.len() > MAX_BYTES || !json::is_blank(line) {
-                if matches!(self.state, State::Beginning) && begins_document(line, &self.cancel) {
-                    self.state = State::Documents(Brackets::default());
-                    self.scanned = begin;
-                    return begin;
-                }
-                self.state = State::Lines;
-                read_text(self.line, line, true, &self.cancel, each);
+            } else if !is_blank {
+                return Some((line, Ok(begin..end)));
             }
-            self.line += 1;
-            begin = buffer.len().min(end + 1);
         }
-        self.scanned = buffer.len();
-        if matches!(self.state, State::WithinLine) {
-            return buffer.len();
-        }
-        if buffer.len() - begin <= MAX_BYTES {
-            return begin;
-        }
-        each(self.line, Err(too_large("line")));
-        self.state = State::WithinLine;
-        buffer.len()
     }
 
-    /// Reads documents from `at` on. Returns the end of the last one.
-    fn read_documents(&mut self, buffer: &[u8], mut at: usize, is_end: bool, each: Each) -> usize {
-        let State::Documents(brackets) = &mut self.state else { return at };
-        loop {
-            if brackets.depth == 0 {
-                let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
-                let length = buffer[at..].iter().take_while(|byte| blank(byte)).count();
-                self.line += lines(&buffer[at..at + length]);
-                at += length;
-                self.scanned = self.scanned.max(at);
-                let Some(first) = buffer.get(at) else { return at };
-                if !matches!(first, b'{' | b'[') {
-                    let rest = &buffer[at..];
-                    let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-                    if length == rest.len() && length < SHOWN && !is_end {
-                        // The message does not depend on where the pieces end.
-                        return at;
-                    }
-                    let shown = quote(&String::from_utf8_lossy(&rest[..length.min(SHOWN)]));
-                    let found = format!("expected an object or an array, found {shown}");
-                    each(self.line, Err((Code::InvalidJson, found)));
-                    break;
+    /// Returns the place of the next document.
+    fn next_document(&mut self, is_end: bool) -> Option<Found> {
+        let State::Documents(brackets) = &mut self.state else { return None };
+        if brackets.depth == 0 {
+            let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+            let length = self.buffer[self.begin..].iter().take_while(|byte| blank(byte)).count();
+            self.line += lines(&self.buffer[self.begin..self.begin + length]);
+            self.begin += length;
+            self.scanned = self.scanned.max(self.begin);
+            let rest = &self.buffer[self.begin..];
+            if !matches!(rest.first()?, b'{' | b'[') {
+                let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                if length == rest.len() && length < SHOWN && !is_end {
+                    // The message does not depend on where the pieces end.
+                    return None;
                 }
+                let shown = quote(&String::from_utf8_lossy(&rest[..length.min(SHOWN)]));
+                let found = format!("expected an object or an array, found {shown}");
+                return Some((self.line, Err((Code::InvalidJson, found))));
             }
-            let length = brackets.find_end(&buffer[self.scanned..]);
-            self.scanned = length.map_or(buffer.len(), |length| self.scanned + length);
-            if length.is_none() && !is_end && buffer.len() - at <= MAX_BYTES {
-                return at;
-            }
-            let document = &buffer[at..self.scanned];
-            if !read_text(self.line, document, false, &self.cancel, each) {
-                break;
-            }
-            self.line += lines(document);
-            at = self.scanned;
         }
-        self.state = State::Ended;
-        buffer.len()
+        let length = brackets.find_end(&self.buffer[self.scanned..]);
+        self.scanned = length.map_or(self.buffer.len(), |length| self.scanned + length);
+        let place = self.begin..self.scanned;
+        if length.is_none() && !is_end && place.len() <= MAX_BYTES {
+            return None;
+        }
+        let line = self.line;
+        self.line += lines(&self.buffer[place.clone()]);
+        self.begin = self.scanned;
+        Some((line, Ok(place)))
     }
 }
+
+/// The line and the place of a text in the buffer.
+type Found = (u64, Result<Range<usize>, Failure>);
 
 /// A decoder of UTF-16, as Windows PowerShell writes it into files.
 struct Utf16 {
@@ -278,37 +309,39 @@ fn begins_document(line: &[u8], cancel: &CancelToken) -> bool {
     }
 }
 
-/// Reads a line, which may have several values, or a document, which begins at a line. Returns whether all of it could
-/// be read.
-fn read_text(line: u64, bytes: &[u8], is_line: bool, cancel: &CancelToken, each: Each) -> bool {
+/// Reads a line, which may have several values, or a document, which begins at a line.
+fn read_text<'t>(line: u64, bytes: &'t [u8], is_line: bool, cancel: &CancelToken) -> Text<'t> {
+    let failed = |line_of_error, failure| Text {
+        line,
+        document: None,
+        error: Some((line_of_error, failure)),
+    };
     if bytes.len() > MAX_BYTES {
-        each(line, Err(too_large(if is_line { "line" } else { "document" })));
-        return false;
+        return failed(line, too_large(if is_line { "line" } else { "document" }));
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
             let valid = error.valid_up_to();
             let found = format!("expected UTF-8, found another byte after {valid} bytes");
-            each(line + lines(&bytes[..valid]), Err((Code::InvalidUtf8, found)));
-            return false;
+            return failed(line + lines(&bytes[..valid]), (Code::InvalidUtf8, found));
         }
     };
-    if cancel.is_cancelled() {
-        return false;
-    }
     let (document, unread) = Document::read(text.into(), is_line, cancel);
-    document.roots().for_each(|value| each(line, Ok(value)));
-    match &unread {
-        None | Some(Unread::Cancelled) => {}
-        Some(Unread::TooLarge) => each(line, Err((Code::TooLarge, NO_MEMORY.into()))),
+    let error = match unread {
+        None | Some(Unread::Cancelled) => None,
+        Some(Unread::TooLarge) => Some((line, (Code::TooLarge, NO_MEMORY.into()))),
         Some(Unread::Syntax(SyntaxError { line: from_first, column, message, .. })) => {
-            let place = if *column > 0 { format!(" at column {column}") } else { String::new() };
+            let place = if column > 0 { format!(" at column {column}") } else { String::new() };
             let found = format!("invalid JSON{place}: {message}");
-            each(line + from_first - 1, Err((Code::InvalidJson, found)));
+            Some((line + from_first - 1, (Code::InvalidJson, found)))
         }
-    }
-    unread.is_none()
+    };
+    Text { line, document: Some(document), error }
+}
+
+fn is_record(value: Value) -> bool {
+    value.is_object() || value.as_array().is_some()
 }
 
 fn lines(bytes: &[u8]) -> u64 {

@@ -28,10 +28,9 @@ pub trait Session: Default + Send {
         record.member("timestamp")
     }
 
-    /// Returns whether an object belongs to this session; see [`FormatReader::continues`]. By default these are
-    /// records with a type that come next and fit no format.
-    fn continues(&self, object: Value, is_next: bool, is_known: bool) -> bool {
-        !is_known && is_next && object.text("type").is_some()
+    /// Returns whether a record of this type is one of this session; see [`FormatReader::takes`].
+    fn takes(&self, _record: Value, _kind: &str) -> bool {
+        false
     }
 
     /// Reads a record of a [`Sessions`].
@@ -64,6 +63,11 @@ impl<S: Session> Sessions<S> {
 }
 
 impl<S: Session> FormatReader for Sessions<S> {
+    fn takes(&self, record: Value) -> bool {
+        let kind = record.text("type").unwrap_or_default();
+        self.session().unwrap_or(&S::default()).takes(record, kind)
+    }
+
     /// Reads a record into its session. A record before the first session begins one.
     fn read(&mut self, record: Value, out: &mut Sink) {
         if S::read_whole(record, out) {
@@ -98,13 +102,6 @@ impl<S: Session> FormatReader for Sessions<S> {
                 session.read(record, run);
                 run.end_record(S::time(record), begin);
             });
-        }
-    }
-
-    fn continues(&self, object: Value, is_next: bool, is_known: bool) -> bool {
-        match self.session() {
-            Some(session) => session.continues(object, is_next, is_known),
-            None => S::default().continues(object, is_next, is_known),
         }
     }
 

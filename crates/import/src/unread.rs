@@ -1,43 +1,151 @@
 //! Logs that are not read, and the way to import their runs.
 
-use crate::json::{Array, Members, Value};
+use crate::{
+    error::{Code, Error},
+    format::{Format, FormatReader, Sink, open},
+    json::{Array, Members, Value},
+};
 
 pub const SQLITE: &[u8] = b"SQLite format 3";
 pub const FOUND_SQLITE: &str = "expected a log, found an SQLite database; export the session, for example with `opencode export`";
 
-/// Returns what a value of no format is, with the way to import it.
-pub fn named(value: Value) -> Option<&'static str> {
-    let is_autogen = |kind: &str| kind == "TextMessage" || kind.starts_with("ToolCall");
-    let known = [
-        (
-            value.has("sessionID") && (value.has("messageID") || value.has("role")),
-            "a file of opencode's storage folder; import the output of `opencode export`",
-        ),
-        (
-            value.has("source") && value.text("type").is_some_and(is_autogen),
-            "messages of AutoGen; convert them to messages with `role` and `content`",
-        ),
-        (
-            value.has("appName") && value.has("events"),
-            "a session of ADK; import the OpenTelemetry spans of its runs",
-        ),
-        (
-            value.list("conversations").and_then(Array::first).has("from"),
-            "a data set of ShareGPT; convert `conversations` to messages with `role` and `content`",
-        ),
-        (
-            value.has("custom_id"),
-            "answers of OpenAI's batch API; import objects with the body of each request as `request` \
-             and that of its answer as `response`",
-        ),
-        (
-            value.object("values").list("messages").is_some(),
-            "a state of LangGraph; import its `values.messages`",
-        ),
-        (
-            value.list("requests").is_some() && value.has("responderUsername"),
-            "a chat session of VS Code, which cannot be imported",
-        ),
+/// The logs of tools that are not read. They are no format of the report.
+pub const FORMAT: Format = Format {
+    name: "",
+    domain: "",
+    fits: |value, _kind| named(value).is_some(),
+    open: open::<Unread>,
+};
+
+/// Remembers what it finds, and says so at the end.
+#[derive(Default)]
+pub struct Unread {
+    found: Vec<&'static str>,
+    /// The types of the records that follow in a stream.
+    types: &'static [&'static str],
+}
+
+impl FormatReader for Unread {
+    fn takes(&self, record: Value) -> bool {
+        let kind = record.text("type");
+        kind.is_some_and(|kind| self.types.contains(&kind)) && !record.has("message")
+    }
+
+    fn read(&mut self, value: Value, out: &mut Sink) {
+        out.skip("unknown_record");
+        let Some((found, types)) = named(value) else { return };
+        self.types = types;
+        if !self.found.contains(&found) {
+            self.found.push(found);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Sink) {
+        for found in &self.found {
+            let found = format!("expected a log of a known format, found {found}");
+            let error = Error::new(Code::UnknownFormat, &out.report.name, None, &found);
+            out.done(Err(error));
+        }
+    }
+}
+
+/// Returns what a value that is not read is, with the way to import it, and the types of the records that follow.
+fn named(value: Value) -> Option<(&'static str, &'static [&'static str])> {
+    let kind = value.text("type").unwrap_or_default();
+    let has = |names: &[&str]| names.iter().all(|name| value.has(name));
+    let is = |kinds: &[&str], names: &[&str]| kinds.contains(&kind) && has(names);
+    let first = |name: &str| value.list(name).and_then(Array::first);
+    let found = if is(&["init"], &["session_id", "model"])
+        || is(&["message"], &["delta"])
+        || is(&["tool_use", "tool_result"], &["tool_id"])
+        || is(&["result"], &["status", "stats"])
+    {
+        return Some((
+            "the stream of Gemini CLI (`--output-format stream-json`); import its session file",
+            &["message", "tool_use", "tool_result", "error", "result"],
+        ));
+    } else if is_droid(value, kind)
+        || is(&["message"], &["session_id", "text"])
+        || is(&["tool_call", "tool_result"], &["session_id", "toolId"])
+        || is(&["completion"], &["session_id", "finalText"])
+    {
+        return Some((
+            "the stream of Factory Droid (`droid exec`); import its session file",
+            &["message", "tool_call", "tool_result", "completion", "error"],
+        ));
+    } else if kind == "agent_start"
+        || is(&["agent_end"], &["messages"])
+        || is(&["turn_end"], &["toolResults"])
+        || (is(&["message_start", "message_update", "message_end"], &["message"])
+            // Anthropic's API has an event of the same name.
+            && !value.object("message").has("type"))
+        || (kind.starts_with("tool_execution_") && has(&["toolCallId"]))
+    {
+        return Some((
+            "the stream of Pi (`pi --mode json`); import its session file",
+            &["turn_start", "queue_update", "agent_settled"],
+        ));
+    } else if has(&["sessionID", "messageID"]) || has(&["sessionID", "role"]) {
+        "a file of opencode's storage folder; import the output of `opencode export`"
+    } else if has(&["source"]) && (kind == "TextMessage" || kind.starts_with("ToolCall")) {
+        "messages of AutoGen; convert them to messages with `role` and `content`"
+    } else if has(&["appName", "events"]) {
+        "a session of ADK; import the OpenTelemetry spans of its runs"
+    } else if first("conversations").has("from") {
+        "a data set of ShareGPT; convert `conversations` to messages with `role` and `content`"
+    } else if has(&["custom_id"]) && (has(&["response"]) || has(&["body"])) && !has(&["request"]) {
+        "answers of OpenAI's batch API; import objects with the body of each request as `request` and that of its \
+         answer as `response`"
+    } else if value.object("values").list("messages").is_some() {
+        "a state of LangGraph; import its `values.messages`"
+    } else if has(&["requests", "responderUsername"])
+        || (has(&["v"]) && value.get("kind").and_then(Value::as_integer).is_some())
+    {
+        "a chat session of VS Code, which cannot be imported"
+    } else if has(&["version", "kind"]) && value.object("data").has("message_id")
+        || first("history").object("assistant").is_some()
+    {
+        "a session of Kiro, which cannot be imported"
+    } else if first("messages").list("versions").is_some() {
+        "a conversation of LM Studio; convert it to messages with `role` and `content`"
+    } else if has(&["sessionId", "messageId"]) && value.text("message").is_some() {
+        "Gemini CLI's list of prompts (`logs.json`); import the sessions in `chats` beside it"
+    } else if has(&["specversion", "source"]) {
+        "CloudEvents; import the `data` of those that have a log"
+    } else if value.object("data").list("spans").is_some()
+        && (value.object("info").first_name(&["trace_id", "request_id"]).is_some())
+    {
+        "a trace of MLflow; import its spans as OpenTelemetry exports them"
+    } else if first("observations").is_some_and(Value::is_string) {
+        "an item of Langfuse's list of traces, whose `observations` are ids; import each trace as \
+         `GET /api/public/traces/{id}` returns it"
+    } else if name_of_telemetry(value).is_some_and(|name| name.starts_with("claude_code.")) {
+        "Claude Code's own telemetry, which is no log of a session; import the files in `~/.claude/projects`"
+    } else {
+        return None;
+    };
+    Some((found, &[]))
+}
+
+/// Returns whether a record is the first one of `droid exec`, which Claude Code's is like.
+fn is_droid(record: Value, kind: &str) -> bool {
+    let of_claude = ["uuid", "apiKeySource", "mcp_servers", "permissionMode"];
+    kind == "system"
+        && ["session_id", "cwd", "model", "tools"].iter().all(|name| record.has(name))
+        && !of_claude.iter().any(|name| record.has(name))
+}
+
+/// Returns the name of the first span, metric or log record of OpenTelemetry.
+fn name_of_telemetry(value: Value<'_>) -> Option<&str> {
+    let names = [
+        ["resourceSpans", "scopeSpans", "spans"],
+        ["resourceLogs", "scopeLogs", "logRecords"],
+        ["resourceMetrics", "scopeMetrics", "metrics"],
     ];
-    known.into_iter().find_map(|(is_it, found)| is_it.then_some(found))
+    let first =
+        |names: [&str; 3]| names.iter().try_fold(value, |value, name| value.list(name)?.first());
+    let item = names.into_iter().find_map(first);
+    item.or_else(|| Some(value).filter(|value| value.has("attributes")))
+        .text("name")
+        .or_else(|| item.object("body").text("stringValue"))
 }

@@ -27,15 +27,17 @@ use crate::{
 };
 
 /// Members that only records of sessions have.
-const OWN: [&str; 6] = ["sessionId", "session_id", "uuid", "parentUuid", "leafUuid", "snapshot"];
+const OWN: [&str; 5] = ["sessionId", "uuid", "parentUuid", "leafUuid", "snapshot"];
 
 pub const FORMAT: Format =
     Format { name: "claude-code", domain: "code", fits, open: open::<Records> };
 
 fn fits(object: Value, kind: Option<&str>) -> bool {
-    let is_record = |kind| {
-        (matches!(kind, "user" | "assistant") && object.has("message"))
-            || OWN.iter().any(|name| object.has(name))
+    let is_record = |kind| match kind {
+        "user" | "assistant" if object.has("message") => !object.object("message").has("parts"),
+        // Other tools have a stream with this member too.
+        "system" | "result" | "stream_event" if object.has("session_id") => true,
+        _ => OWN.iter().any(|name| object.has(name)),
     };
     object.list("loglines").is_some() || kind.is_some_and(is_record)
 }
@@ -50,11 +52,16 @@ pub struct Records {
     by_uuid: Ids,
     /// The run of the previous record.
     last: Option<u32>,
-    /// Whether a record named its session.
-    has_sessions: bool,
+    /// The last session that a record has named.
+    session: String,
 }
 
 impl FormatReader for Records {
+    fn takes(&self, record: Value) -> bool {
+        let session = record.first_name(&["sessionId", "session_id"]);
+        session == Some(&*self.session) && fits(record, record.text("type"))
+    }
+
     fn read(&mut self, value: Value, out: &mut Sink) {
         if value.list("loglines").is_none() {
             return self.read_record(value, out);
@@ -81,14 +88,17 @@ impl Records {
         let of_parent = ["parentUuid", "logicalParentUuid"]
             .iter()
             .find_map(|name| self.by_uuid.get(record.name(name)?));
-        self.has_sessions |= session.is_some();
-        let is_unnamed = session.is_none() && (uuid.is_none() || !self.has_sessions);
-        let of_previous = self.last.filter(|_| is_unnamed);
+        // Sessions that were cleaned have no ids at all.
+        let is_alone = uuid.is_some() && !self.session.is_empty();
+        let of_previous = self.last.filter(|_| session.is_none() && !is_alone);
         let known = of_parent.or_else(|| self.runs.ids.get(session?)).or(of_previous);
         let number = known.unwrap_or_else(|| self.runs.begin(session, out));
         self.last = Some(number);
         if let Some(session) = session {
             self.runs.ids.insert(session, number);
+            if session != self.session {
+                self.session = session.into();
+            }
         }
         let is_repeated =
             uuid.is_some_and(|uuid| self.by_uuid.insert(uuid, number) == Some(number));

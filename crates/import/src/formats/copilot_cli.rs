@@ -60,6 +60,11 @@ impl sessions::Session for Session {
         (record.text("type")? == "session.start").then(|| record.object("data").name("sessionId"))
     }
 
+    fn takes(&self, record: Value, kind: &str) -> bool {
+        let is_event = || kind.contains('.') && !record.has("specversion");
+        kind == "abort" || record.object("data").is_some() && is_event()
+    }
+
     fn read(&mut self, record: Value, run: &mut Run) {
         let kind = record.text("type").unwrap_or_default();
         let Some(data) = record.object("data") else {

@@ -38,11 +38,10 @@ impl sessions::Session for Session {
         id(record).map(Some)
     }
 
-    fn continues(&self, record: Value, is_next: bool, is_known: bool) -> bool {
-        let kind = record.text("type");
-        let is_message = kind == Some("message")
-            && (record.object("message").is_some() || record.has("role"));
-        is_next && (is_message || (!is_known && kind.is_some()))
+    fn takes(&self, record: Value, kind: &str) -> bool {
+        let has = |names: [&str; 2]| names.iter().all(|name| record.has(name));
+        (kind == "message" && (record.object("message").is_some() || has(["role", "content"])))
+            || (!kind.is_empty() && has(["id", "timestamp"]) && !record.has("role"))
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {

@@ -27,7 +27,7 @@ pub const FORMAT: Format =
     Format { name: "gemini-cli", domain: "code", fits, open: open::<Sessions<Session>> };
 
 fn fits(object: Value, _kind: Option<&str>) -> bool {
-    is_header(object)
+    is_header(object) || is_change(object)
 }
 
 fn is_header(object: Value) -> bool {
@@ -62,8 +62,9 @@ impl sessions::Session for Session {
         record.member("startTime").filter(|_| is_header(record))
     }
 
-    fn continues(&self, object: Value, is_next: bool, is_known: bool) -> bool {
-        !is_known && (is_change(object) || (is_next && object.text("type").is_some()))
+    fn takes(&self, record: Value, kind: &str) -> bool {
+        let has = |names: &[&str]| names.iter().any(|name| record.has(name));
+        !kind.is_empty() && has(&["content", "toolCalls"]) && !has(&["role", "message", "source"])
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {

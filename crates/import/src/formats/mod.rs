@@ -2,7 +2,8 @@
 
 use crate::{
     format::Format,
-    json::{Kind, Members, Value},
+    json::{Array, Members, Value},
+    unread,
 };
 
 /// Declares the formats. The first one that fits a value is used.
@@ -43,9 +44,21 @@ pub fn format_names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).collect()
 }
 
-/// Returns the format of a value by its content.
+/// Returns the format of an object or array by its content: what is known not to be read, before all others.
 pub fn detect(value: Value) -> Option<&'static Format> {
-    let is_record = matches!(value.kind(), Kind::Array(_) | Kind::Object(_));
     let kind = value.text("type");
-    FORMATS.iter().find(|format| is_record && (format.fits)(value, kind))
+    let is_record = value.is_object() || value.as_array().is_some();
+    [&unread::FORMAT]
+        .into_iter()
+        .chain(FORMATS)
+        .find(|format| is_record && (format.fits)(value, kind))
+}
+
+/// Returns the elements of an array that are values by themselves: of any but a conversation, of which they are the
+/// messages.
+pub fn elements(value: Value<'_>) -> Option<Array<'_>> {
+    let elements = value.as_array().filter(|elements| elements.iter().any(Value::is_object))?;
+    let is_session = |format: &Format| format.name != messages::FORMAT.name;
+    (elements.iter().find_map(detect).is_some_and(is_session) || detect(value).is_none())
+        .then_some(elements)
 }

@@ -73,10 +73,6 @@ impl sessions::Session for Session {
         (open != id).then_some(id)
     }
 
-    fn continues(&self, _object: Value, _is_next: bool, _is_known: bool) -> bool {
-        false
-    }
-
     fn read(&mut self, record: Value, run: &mut Run) {
         match (record.text("type").unwrap_or("?"), record.object("part")) {
             ("text" | "reasoning" | "tool_use" | "step_start", Some(part)) => {

@@ -32,6 +32,12 @@ impl sessions::Session for Session {
         (record.text("type")? == "session").then(|| record.name("id"))
     }
 
+    fn takes(&self, record: Value, kind: &str) -> bool {
+        fits(record, Some(kind))
+            || matches!(kind, "model_change" | "thinking_level_change" | "compaction" | "custom")
+            || (record.has("parentId") && !kind.is_empty() && !record.has("data"))
+    }
+
     fn read(&mut self, record: Value, run: &mut Run) {
         const USAGE: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
         let message = record.object("message");

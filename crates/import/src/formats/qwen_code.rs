@@ -41,10 +41,6 @@ impl sessions::Session for Session {
         (open != id).then_some(id)
     }
 
-    fn continues(&self, _record: Value, _is_next: bool, _is_known: bool) -> bool {
-        false
-    }
-
     fn read(&mut self, record: Value, run: &mut Run) {
         match record.text("type").unwrap_or_default() {
             "user" if record.text("subtype") == Some("notification") => run.skipped.add("context"),

@@ -320,7 +320,7 @@ fn sessions_of_one_file_are_runs() {
         user("<turn_aborted>"),
         user("One"),
         record("response_item", json!({ "type": "ghost_snapshot" })),
-        json!({ "type": "other" }),
+        record("other", json!({})),
         user("Two"),
         record("session_meta", json!({ "id": "b" })),
         user("One"),

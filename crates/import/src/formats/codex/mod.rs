@@ -94,9 +94,10 @@ impl sessions::Session for Session {
         (!is_known).then_some(id)
     }
 
-    fn continues(&self, record: Value, is_next: bool, is_known: bool) -> bool {
-        (self.is_bare && (record.text("record_type").is_some() || is_message(record)))
-            || (!is_known && is_next && record.text("type").is_some())
+    fn takes(&self, record: Value, kind: &str) -> bool {
+        let is_item = !kind.is_empty() && is_readable(record.text("role"), kind, record);
+        (!kind.is_empty() && record.object("payload").is_some())
+            || (self.is_bare && (is_item || record.has("record_type")))
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {

@@ -60,11 +60,10 @@ impl sessions::Session for Session {
         (stream::fits(record, record.text("type")) && open != id).then_some(id)
     }
 
-    fn continues(&self, record: Value, is_next: bool, is_known: bool) -> bool {
-        let is_typed = record.text("type").is_some();
+    fn takes(&self, record: Value, kind: &str) -> bool {
         let is_of_stream =
-            self.stream.is_some() && record.name("session_id") == self.stream.as_deref();
-        is_typed && (is_of_stream || (is_next && !is_known))
+            || self.stream.is_some() && record.name("session_id") == self.stream.as_deref();
+        !kind.is_empty() && is_of_stream() || kind == "turn_ended"
     }
 
     fn time(record: Value<'_>) -> Option<Value<'_>> {
