@@ -15,19 +15,23 @@ use crate::{
 pub struct Ids(HashMap<u64, u32>);
 
 impl Ids {
-    /// Adds a call or a result to events, or puts it in place of the earlier one with its id, whose place is kept here.
-    /// Returns whether there was one.
-    pub fn put(&mut self, events: &mut Events, id: Option<String>, mut event: Event) -> bool {
-        let place = self.get_or_insert(id.as_deref(), || events.len() as u32) as usize;
-        if place == events.len() {
-            events.push(event);
-            return false;
+    /// Adds a call or a result to events. One that repeats the last one with its id, whose place is kept here, takes its
+    /// place: a call before it is answered, if it is of the same turn; a result before there is another call.
+    /// Returns whether it does.
+    pub fn put(&mut self, events: &mut Events, id: Option<&str>, event: Event) -> bool {
+        let earlier = id.and_then(|id| self.get(id)).map(|place| place as usize);
+        let repeated = earlier.filter(|place| match (&events[*place], &event) {
+            (Event::Call(earlier), Event::Call(call)) => earlier.turn == call.turn,
+            (earlier, event) => earlier.call().is_none() && event.call().is_none(),
+        });
+        match (repeated, id) {
+            (Some(place), _) => events.replace(place, event),
+            (None, id) => {
+                id.map(|id| self.insert(id, events.len() as u32));
+                events.push(event);
+            }
         }
-        if let (Event::Call(earlier), Event::Call(call)) = (&events[place], &mut event) {
-            call.turn = earlier.turn;
-        }
-        events.replace(place, event);
-        true
+        repeated.is_some()
     }
 
     pub fn get(&self, id: &str) -> Option<u32> {
@@ -36,6 +40,10 @@ impl Ids {
 
     pub fn insert(&mut self, id: &str, number: u32) -> Option<u32> {
         self.0.insert(hash(id), number)
+    }
+
+    pub fn remove(&mut self, id: &str) {
+        self.0.remove(&hash(id));
     }
 
     /// Returns the number of an id, which is `new` for a new one. Without an id, returns `new`.

@@ -139,7 +139,6 @@ struct Session {
     thoughts: Thoughts,
     /// The indices of calls and results among the events.
     calls: Ids,
-    results: Ids,
     /// Whether a person said something.
     is_asked: bool,
 }
@@ -245,11 +244,12 @@ impl Session {
                 }
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let call = call_of_part(part, turn);
-                    let is_repeated =
-                        self.calls.put(&mut run.events, call.id.clone(), Event::Call(call));
+                    let id = call.id.clone();
+                    let event = Event::Call(call);
+                    let is_repeated = self.calls.put(&mut run.events, id.as_deref(), event);
                     run.skipped.add_many("repeated", is_repeated.into());
                 }
-                kind if is_result_type(kind) => add_result(run, &mut self.results, part, kind),
+                kind if is_result_type(kind) => add_result(run, &mut self.calls, part, kind),
                 kind => run.skip_unknown(kind, part),
             }
         }
@@ -270,7 +270,7 @@ impl Session {
                     };
                     texts.extend(text.filter(|text| !json::is_blank(text)));
                 }
-                kind if is_result_type(kind) => add_result(run, &mut self.results, part, kind),
+                kind if is_result_type(kind) => add_result(run, &mut self.calls, part, kind),
                 kind => run.skipped.add_part(kind),
             }
         }
@@ -338,10 +338,11 @@ fn add_thought(run: &mut Run, thoughts: &mut Thoughts, thought: Thought) {
     places.insert(thought, place);
 }
 
-fn add_result(run: &mut Run, results: &mut Ids, part: Value, kind: &str) {
+fn add_result(run: &mut Run, calls: &mut Ids, part: Value, kind: &str) {
     let mut result = result_of_part(part, kind, &mut run.skipped);
     result.text = without_reminders(result.text, &mut run.skipped);
-    let is_repeated = results.put(&mut run.events, result.id.clone(), Event::Result(result));
+    let id = result.id.clone();
+    let is_repeated = calls.put(&mut run.events, id.as_deref(), Event::Result(result));
     run.skipped.add_many("repeated", is_repeated.into());
 }
 

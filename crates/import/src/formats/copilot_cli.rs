@@ -99,7 +99,12 @@ impl sessions::Session for Session {
                 let turn = run.next_turn();
                 run.call(call_of_part(data, turn));
             }
-            "tool.execution_complete" => read_result(data, id, run),
+            "tool.execution_complete" => {
+                if let Some(id) = id {
+                    self.calls.remove(id);
+                }
+                read_result(data, id, run);
+            }
             "abort" => run.skipped.add("interruption"),
             kind => {
                 if let ("session.task_complete", Some(success)) = (kind, data.flag("success")) {

@@ -101,8 +101,17 @@ impl sessions::Session for Session {
             run.skipped.merge(skipped);
             for event in events {
                 // User messages have the results of the answer before once more.
-                let id = if let Event::Result(result) = &event { result.id.as_ref() } else { None };
-                if id.is_some_and(|id| !answered.insert(hash(id)) && is_of_user) {
+                let is_repeated = match &event {
+                    Event::Result(ToolResult { id: Some(id), .. }) => {
+                        !answered.insert(hash(id)) && is_of_user
+                    }
+                    Event::Call(Call { id: Some(id), .. }) => {
+                        answered.remove(&hash(id));
+                        false
+                    }
+                    _ => false,
+                };
+                if is_repeated {
                     run.skipped.add("repeated");
                 } else {
                     run.events.push(event);

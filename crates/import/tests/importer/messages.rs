@@ -181,3 +181,127 @@ fn messages_of_growing_histories_that_alternate_are_a_run_for_each() {
     let outcome = importing::check(lines(&records).as_bytes(), 7, &importing::options());
     assert_eq!(outcome.traces().count(), 18);
 }
+
+#[test]
+fn ids_that_are_used_again_after_an_answer_are_those_of_new_calls() {
+    let claude =
+        |kind: &str, message: Value| json!({ "type": kind, "sessionId": "s", "message": message });
+    let claude_call = |message: &str, name: &str| {
+        let part = json!({ "type": "tool_use", "id": "a", "name": name, "input": {} });
+        claude("assistant", json!({ "id": message, "content": [part] }))
+    };
+    let claude_result = |text: &str| {
+        let part = json!({ "type": "tool_result", "tool_use_id": "a", "content": text });
+        claude("user", json!({ "content": [part] }))
+    };
+    let cursor = |subtype: &str, request: &str, name: &str, text: &str| {
+        let mut tool = json!({ "args": {} });
+        if subtype == "completed" {
+            tool["result"] = json!({ "success": { "content": text } });
+        }
+        json!({
+            "type": "tool_call", "subtype": subtype, "session_id": "s", "call_id": "a",
+            "model_call_id": request, "tool_call": { format!("{name}ToolCall"): tool },
+        })
+    };
+    let cursor_user = json!({ "type": "user", "session_id": "s", "message": { "role": "user", "content": "Go" } });
+    let cursor_begin =
+        json!({ "type": "system", "subtype": "init", "session_id": "s", "apiKeySource": "x" });
+    let gemini = |name: &str, text: &str| {
+        let response = json!({ "functionResponse": { "id": "a", "name": name, "response": { "output": text } } });
+        let answer = json!({ "type": "gemini", "toolCalls": [{ "id": "a", "name": name, "result": [response] }] });
+        [answer, json!({ "type": "user", "content": [response] })]
+    };
+    // The second result stands in the message of the user alone.
+    let mut gemini_second = gemini("g", "2");
+    gemini_second[0]["toolCalls"][0].as_object_mut().unwrap().remove("result");
+    let copilot = |kind: &str, data: Value| json!({ "type": kind, "data": data });
+    let copilot_call = |name: &str, text: &str| {
+        let result = json!({ "toolCallId": "a", "success": true, "result": { "content": text } });
+        [
+            copilot(
+                "tool.execution_start",
+                json!({ "toolCallId": "a", "toolName": name, "arguments": {} }),
+            ),
+            copilot("tool.execution_complete", result),
+        ]
+    };
+    let codex = |payload: Value| json!({ "type": "response_item", "payload": payload });
+    let codex_call = |name: &str, text: &str| {
+        [
+            codex(
+                json!({ "type": "function_call", "call_id": "a", "name": name, "arguments": "{}" }),
+            ),
+            codex(json!({ "type": "function_call_output", "call_id": "a", "output": text })),
+        ]
+    };
+    let codex_begin = [
+        json!({ "type": "session_meta", "payload": { "id": "s" } }),
+        codex(json!({ "type": "message", "role": "user", "content": "Go" })),
+    ];
+    let chat = |name: &str, text: &str| {
+        let call = json!({ "id": "a", "type": "function", "function": { "name": name, "arguments": "{}" } });
+        [
+            json!({ "role": "assistant", "tool_calls": [call] }),
+            json!({ "role": "tool", "tool_call_id": "a", "content": text }),
+        ]
+    };
+    let user = json!({ "role": "user", "content": "Go" });
+    for (format, log) in [
+        // The first record of the second call comes twice.
+        (
+            "claude-code",
+            vec![
+                claude("user", json!({ "content": "Go" })),
+                claude_call("1", "f"),
+                claude_result("1"),
+                claude_call("2", "h"),
+                claude_call("2", "g"),
+                claude_result("?"),
+                claude_result("2"),
+            ],
+        ),
+        (
+            "cursor",
+            vec![
+                cursor_begin,
+                cursor_user,
+                cursor("started", "1", "f", ""),
+                cursor("completed", "1", "f", "1"),
+                cursor("started", "2", "g", ""),
+                cursor("started", "2", "g", ""),
+                cursor("completed", "2", "g", "2"),
+            ],
+        ),
+        (
+            "gemini-cli",
+            [
+                vec![
+                    json!({ "sessionId": "s", "projectHash": "p" }),
+                    json!({ "type": "user", "content": "Go" }),
+                ],
+                gemini("f", "1").into(),
+                gemini_second.into(),
+            ]
+            .concat(),
+        ),
+        (
+            "copilot-cli",
+            [
+                vec![copilot("user.message", json!({ "content": "Go" }))],
+                copilot_call("f", "1").into(),
+                copilot_call("g", "2").into(),
+            ]
+            .concat(),
+        ),
+        ("codex", [&codex_begin[..], &codex_call("f", "1"), &codex_call("g", "2")].concat()),
+        ("messages", [vec![user], chat("f", "1").into(), chat("g", "2").into()].concat()),
+    ] {
+        let imported = run(&lines(&log));
+        assert_eq!(imported.provenance.format, format);
+        let expected = ["tool_call f", "observation 1", "tool_call g", "observation 2"];
+        assert_eq!(steps(&imported), expected, "{format}");
+        let facts = imported.provenance.facts.unwrap();
+        assert_eq!((facts.calls, facts.unanswered, facts.failed), (2, 0, 0), "{format}");
+    }
+}

@@ -25,9 +25,14 @@ pub(super) fn thread(record: Value<'_>) -> Option<&str> {
     record.text("thread_id")
 }
 
-/// The places of calls among the events, by the ids of their items in the thread.
+/// The calls by the ids of their items in the thread.
 #[derive(Default)]
-pub(super) struct Items(Ids);
+pub(super) struct Items {
+    /// The turns of those that go on.
+    turns: Ids,
+    /// The places among the events.
+    places: Ids,
+}
 
 impl Items {
     pub fn read(&mut self, record: Value, kind: &str, run: &mut Run) {
@@ -77,10 +82,15 @@ impl Items {
             }
             _ => return false,
         };
-        let call = Call::new(Some(&name), input, item.name("id"), run.next_turn());
+        let id = item.name("id");
+        let turn = self.turns.get_or_insert(id, || run.next_turn());
+        let call = Call::new(Some(&name), input, id, turn);
         let has_result = is_complete && kind != "web_search";
         let result = has_result.then(|| Event::Result(call.answer(result(item, kind, run))));
-        self.0.put(&mut run.events, call.id.clone(), Event::Call(call));
+        self.places.put(&mut run.events, id, Event::Call(call));
+        if let Some(id) = id.filter(|_| is_complete) {
+            self.turns.remove(id);
+        }
         run.events.extend(result);
         true
     }

@@ -51,6 +51,7 @@ pub struct Session {
     thinking: String,
     /// The turns by the ids of the model calls.
     turns: Ids,
+    /// The calls that go on.
     calls: Ids,
 }
 
@@ -122,6 +123,9 @@ impl Session {
         let result = result.map(|result| Event::Result(new.answer(result)));
         if id.is_none_or(|id| self.calls.insert(id, 0).is_none()) {
             run.events.push(Event::Call(new));
+        }
+        if let Some(id) = id.filter(|_| is_complete) {
+            self.calls.remove(id);
         }
         run.events.extend(result);
     }
