@@ -116,6 +116,8 @@ fn parse_values(tape: &mut Tape, all: bool, cancel: &CancelToken) -> Option<Unre
 /// Returns the tape of the JSON text in the string at a place.
 pub fn decoded_at<'t>(tape: &'t Tape, at: u32) -> Option<&'t Tape<'static>> {
     let text = tape.text_at(at)?;
+    // As Hermes marks it.
+    let text = text.strip_prefix("\0json:").unwrap_or(text);
     let first = text.trim_start_matches([' ', '\t', '\r', '\n']);
     if !first.starts_with(['{', '[', '"']) {
         return None;

@@ -9,7 +9,7 @@ use super::{
     part_type::{is_reasoning_type, is_result_type, parts, typed},
     parts::{
         CALLS, OUTPUTS, RESPONSE, call_of_part, calls, calls_in_text, content, is_function_call,
-        result_of_part,
+        result_of_part, stored,
     },
     possible_call::has_call_members,
     tool_part::ToolPart,
@@ -322,8 +322,9 @@ impl Conversation {
             }
         }
         let invocations = message
-            .list("toolInvocations")
-            .or_else(|| message.object("content").list("toolInvocations"));
+            .member("toolInvocations")
+            .or_else(|| message.object("content").member("toolInvocations"))
+            .and_then(|invocations| invocations.decoded().as_array());
         for invocation in invocations.into_iter().flatten() {
             match invocation.as_object().map(ToolPart::of_invocation) {
                 None => self.skipped.add("part:?"),
@@ -425,7 +426,7 @@ impl Conversation {
         if parts.clone().any(|(kind, _)| is_result_type(kind) || kind == RESPONSE) {
             return parts.for_each(|(kind, part)| self.read_result_part(kind, part));
         }
-        let value = message.first(&["content", "parts", "text"]);
+        let value = message.first(&["content", "parts", "text"]).map(stored);
         let output = text_of(value, &mut self.skipped);
         let id = message
             .first_name(&["tool_call_id", "toolCallId"])

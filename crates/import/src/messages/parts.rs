@@ -1,12 +1,15 @@
 //! The calls, results and texts in the parts of messages.
 
-use super::hosted;
+use super::{
+    hosted,
+    part_type::{is_reasoning_type, is_result_type},
+};
 use crate::{
     call::{Call, CallInput, ToolResult, Turn},
     failure::flag,
-    json::{Document, Members, Value},
+    json::{BLANK, Document, Members, Value, is_blank},
     skipped::Skipped,
-    text::{Output, text_of, text_of_parts},
+    text::{Output, is_text_type, text_of, text_of_parts},
 };
 
 pub const CALLS: [&str; 12] = [
@@ -62,21 +65,52 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
     ToolResult { id: id.map(Into::into), name: name.map(Into::into), ..result }
 }
 
-/// Returns the calls that a message has besides its parts.
-pub fn calls(message: Option<Value<'_>>) -> Vec<Value<'_>> {
-    let additional = message.object("additional_kwargs").list("tool_calls");
-    let lists = [message.list("tool_calls"), additional];
-    let list = lists.into_iter().flatten().find(|calls| !calls.is_empty());
+/// Returns the calls that a message has besides its parts. Exports of tables have them as JSON in a string.
+pub fn calls<'d>(message: Option<Value<'d>>) -> Vec<Value<'d>> {
+    let list = |of: Option<Value<'d>>| {
+        let calls = of.member("tool_calls")?.decoded();
+        let is_none = calls.is_null() || calls.as_str().is_some_and(is_blank);
+        let calls = calls.as_array().unwrap_or(calls.alone());
+        (!is_none && !calls.is_empty()).then_some(calls)
+    };
+    let list = list(message).or_else(|| list(message.object("additional_kwargs")));
     let call = message.member("function_call").filter(|_| list.is_none());
-    list.into_iter().flatten().chain(call).collect()
+    list.into_iter().flatten().chain(call).map(Value::decoded).collect()
 }
 
 pub fn content(message: Value<'_>) -> Option<Value<'_>> {
     message
-        .first(&["parts", "content"])
+        .member("parts")
+        .map(Value::decoded)
+        .or_else(|| message.member("content").map(stored))
         // As in Microsoft.Extensions.AI.
         .or_else(|| message.get("contents").filter(|contents| contents.is_array()))
         .or_else(|| message.member("text"))
+}
+
+/// Returns the parts in a content that is a string with their JSON, as exports of tables have it.
+pub fn stored(content: Value<'_>) -> Value<'_> {
+    let Some(text) = content.as_str() else { return content };
+    // As Hermes marks it.
+    let is_marked = text.starts_with('\0');
+    let begins = || text.trim_start_matches(BLANK).starts_with(['[', '{']);
+    if !is_marked && !(begins() && text.contains("\"type\"")) {
+        return content;
+    }
+    let decoded = content.decoded();
+    let mut parts = decoded.as_array().unwrap_or(decoded.alone());
+    let are_known = parts.all(|part| part.text("type").is_some_and(is_known));
+    if is_marked || are_known { decoded } else { content }
+}
+
+/// Returns whether parts of a type, which is no function as in a list of calls, are read.
+fn is_known(kind: &str) -> bool {
+    let is_call = || CALLS.contains(&kind) && kind != "function";
+    is_text_type(kind)
+        || kind == "refusal"
+        || is_reasoning_type(kind)
+        || is_call()
+        || is_result_type(kind)
 }
 
 /// Returns whether a value is a call outside of a message.

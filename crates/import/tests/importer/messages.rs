@@ -4,7 +4,7 @@ use knowledgepulse_import::Importer;
 use knowledgepulse_test_support::importing::{self, run};
 use serde_json::{Value, json};
 
-use crate::{lines, run_value, skipped, steps};
+use crate::{lines, run_value, skipped, steps, with};
 
 /// Returns the steps, and what is skipped, of a conversation that asks the assistant for something.
 fn conversation(answers: &[Value]) -> (Vec<String>, Value) {
@@ -303,5 +303,43 @@ fn ids_that_are_used_again_after_an_answer_are_those_of_new_calls() {
         assert_eq!(steps(&imported), expected, "{format}");
         let facts = imported.provenance.facts.unwrap();
         assert_eq!((facts.calls, facts.unanswered, facts.failed), (2, 0, 0), "{format}");
+    }
+}
+
+#[test]
+fn messages_in_exports_of_tables_have_calls_and_parts_as_json_in_strings() {
+    let function = json!({ "name": "f", "arguments": "{\"a\":1}" });
+    let call = json!({ "id": "1", "type": "function", "function": function });
+    let text = json!({ "type": "text", "text": "b" });
+    let part = json!({ "type": "tool_use", "id": "1", "name": "f", "input": { "a": 1 } });
+    let called = "tool_call f {\"a\":1}".to_owned();
+    let marked = |value: &Value| format!("\0json:{value}");
+    let result = json!({ "role": "tool", "tool_call_id": "1", "content": marked(&json!([text])) });
+    for answer in [
+        json!({ "content": "b", "tool_calls": json!([call]).to_string() }),
+        json!({ "content": "b", "tool_calls": call.to_string() }),
+        json!({ "content": "b", "tool_calls": [call.to_string()] }),
+        json!({ "content": "b", "tool_calls": marked(&json!([call])) }),
+        json!({ "content": "b", "tool_calls": "[]", "function_call": function.to_string() }),
+        json!({ "content": json!([text, part]).to_string(), "tool_calls": "" }),
+        json!({ "content": marked(&json!([text, part])), "tool_calls": null }),
+        json!({ "content": "", "parts": json!([{ "text": "b" }, { "functionCall": { "name": "f", "args": { "a": 1 } } }]).to_string() }),
+    ] {
+        let answer = with(answer, json!({ "role": "assistant" }));
+        let (found, skipped) = conversation(&[answer.clone(), result.clone()]);
+        let expected = ["thought b".to_owned(), called.clone(), "observation b".into()];
+        assert_eq!((&found[..], skipped), (&expected[..], json!({})), "{answer}");
+    }
+    // Other JSON is what the assistant said, and what is no call is counted.
+    for content in
+        ["{\"type\":1}", "[]", "[{\"type\":\"car\"}]", "[{\"type\":\"text\"", "{\"a\":\"text\"}"]
+    {
+        let answer = json!({ "role": "assistant", "content": content });
+        assert_eq!(conversation(&[answer]).0, [format!("thought {content}")]);
+    }
+    for calls in [json!("f(1)"), json!(1), json!([1]), json!("[\"f\"]")] {
+        let answer = json!({ "role": "assistant", "content": "b", "tool_calls": calls });
+        let expected = (vec!["thought b".to_owned()], json!({ "malformed": 1 }));
+        assert_eq!(conversation(&[answer]), expected, "{calls}");
     }
 }
