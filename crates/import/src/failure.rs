@@ -45,13 +45,37 @@ pub fn is_failure(text: &str) -> bool {
         let program = "(?:the )?(?:(?:command|process|script|program) )?";
         let verb = "(?:(?:exited|completed|finished|failed|terminated|returned) with )?";
         let code = "(?:exit code|exit status|return code|returncode)";
-        let number = r"[:=]? *-?[1-9][0-9]*\b";
-        let tag = "<returncode>-?[1-9][0-9]*</returncode>";
+        let number = r"[:=]? *(-?(?:0|[1-9][0-9]*))\b";
+        let tag = "<returncode>(-?(?:0|[1-9][0-9]*))</returncode>";
         regex(&format!(
             r"(?im)^[\[(]*(?:{program}{verb}{code}{number}|{program}exited with code{number}|{tag})"
         ))
     });
-    BEGINNING.is_match(text) || EXIT.is_match(text) || is_error_object(text)
+    static HEADER: Pattern = Pattern::new(|| regex(r"^\s*(?:[A-Z][A-Za-z ]*: [^\n]*\n)*$"));
+    let has_beginning = BEGINNING.is_match(text);
+    let mut has_failed = false;
+    let mut last = None;
+    for found in EXIT.captures_iter(text) {
+        let code = found.iter().skip(1).flatten().next();
+        let is_zero = code.is_some_and(|code| code.as_str() == "0");
+        let place = found.get_match().start();
+        let is_header = last.is_none() && !has_beginning && HEADER.is_match(&text[..place]);
+        // What the output says is no exit code.
+        if is_header {
+            return !is_zero;
+        }
+        has_failed |= !is_zero;
+        last = Some((place, is_zero));
+    }
+    match last {
+        Some((place, true)) if is_trailer(&text[place..]) => false,
+        _ => has_failed || has_beginning || is_error_object(text),
+    }
+}
+
+/// Returns whether all lines are in brackets, as those after the output of a command.
+fn is_trailer(lines: &str) -> bool {
+    lines.trim_end().lines().all(|line| line.starts_with('[') && line.ends_with(']'))
 }
 
 fn is_error_object(text: &str) -> bool {

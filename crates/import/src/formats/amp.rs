@@ -63,16 +63,16 @@ fn read_user(message: Value, run: &mut Conversation) {
 fn result(tool: Option<Value>, run: &mut Conversation) -> Option<ToolResult> {
     let status = tool.text("status").unwrap_or_default();
     let result = tool.member("result");
-    let (value, is_failed) = if matches!(status, "error" | "cancelled" | "rejected-by-user") {
+    let (value, flag) = if matches!(status, "error" | "cancelled" | "rejected-by-user") {
         let message = tool.object("error").member("message");
-        (message.or_else(|| tool.first(&["error", "reason", "result"])), true)
+        (message.or_else(|| tool.first(&["error", "reason", "result"])), Some(true))
     } else if result.is_some() || status == "done" {
         let text = ["output", "content"]
             .iter()
             .find_map(|name| result.member(name).filter(|text| text.is_string()));
-        (text.or(result), has_failed(result.get("exitCode")) == Some(true))
+        (text.or(result), has_failed(result.get("exitCode")))
     } else {
         return None;
     };
-    Some(text_of(value, &mut run.skipped).into_result(is_failed.then_some(true)))
+    Some(text_of(value, &mut run.skipped).into_result(flag))
 }

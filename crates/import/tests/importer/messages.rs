@@ -343,3 +343,36 @@ fn messages_in_exports_of_tables_have_calls_and_parts_as_json_in_strings() {
         assert_eq!(conversation(&[answer]), expected, "{calls}");
     }
 }
+
+#[test]
+fn exit_code_around_the_output_stands_over_the_words_in_it() {
+    let failed = |text: &str| {
+        let call = json!({ "role": "assistant", "tool_calls": [{ "id": "1", "function": { "name": "f" } }] });
+        let user = json!({ "role": "user", "content": "a" });
+        let result = json!({ "role": "tool", "tool_call_id": "1", "content": text });
+        run_value(&json!([user, call, result])).provenance.facts.unwrap().failed == 1
+    };
+    for text in [
+        "Process exited with code 0\nOutput:\nfail\nexit code 1",
+        "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nExit code: 2\n",
+        "Exit code: 0\nOutput:\nTraceback\nreturncode=1",
+        "<returncode>0</returncode>\n<output>\nexit status 3\n</output>",
+        "a\nexit code 1\n[The command completed with exit code 0.]\n[Current working directory: /a]",
+        "Error: no\n[The command completed with exit code 0.]",
+        "exit code 0",
+        "exit code 07",
+    ] {
+        assert!(!failed(text), "{text}");
+    }
+    for text in [
+        "Process exited with code 1\nOutput:\nexit code 0",
+        "Chunk ID: 1\nProcess exited with code -1\nOutput:\n[exit code 0]",
+        "a\nexit code 0\nexit code 1",
+        "a\nexit code 1\nexit code 0",
+        "Error: no\nexit code 0",
+        "a\n[exit code 0]\nexit code 10",
+        "a\nexit code 1\n[exit code 0]\nb",
+    ] {
+        assert!(failed(text), "{text}");
+    }
+}

@@ -51,14 +51,13 @@ pub(super) fn result(call: Value, run: &mut Run) -> Option<ToolResult> {
         (Some((name, value)), None) => (name == "success", value),
         _ => (true, result),
     };
-    let has_failed = !is_success
-        || has_failed(value.get("exitCode")) == Some(true)
-        || value.flag("isError") == Some(true);
+    let failed = !is_success || value.flag("isError") == Some(true);
+    let flag = failed.then_some(true).or_else(|| has_failed(value.get("exitCode")));
     let output = match text(value) {
         Some(text) => Output { text, failed: None },
         None => text_of(value, &mut run.skipped),
     };
-    Some(output.into_result(has_failed.then_some(true)))
+    Some(output.into_result(flag))
 }
 
 fn text(value: Value) -> Option<String> {
