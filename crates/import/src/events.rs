@@ -89,7 +89,8 @@ impl Events {
         events
     }
 
-    /// Returns whether the first events are like those of another run, and more follow.
+    /// Returns whether the first events are like those of another run, and more follow. Reasoning and the texts of the
+    /// program do not count: clients seldom send the first again, and may change the second.
     pub fn continues(&self, begun: &Self) -> bool {
         let mut own = self.steps();
         begun.steps().all(|other| own.next().is_some_and(|own| own.is_like(other)))
@@ -97,7 +98,9 @@ impl Events {
     }
 
     fn steps(&self) -> impl Iterator<Item = &Event> {
-        self.list.iter().filter(|event| !matches!(event, Event::System(_)))
+        let is_hidden =
+            |event: &&Event| matches!(event, Event::System(_) | Event::Thought { said: false, .. });
+        self.list.iter().filter(move |event| !is_hidden(event))
     }
 }
 

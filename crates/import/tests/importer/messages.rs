@@ -376,3 +376,38 @@ fn exit_code_around_the_output_stands_over_the_words_in_it() {
         assert!(failed(text), "{text}");
     }
 }
+
+#[test]
+fn messages_of_a_growing_history_are_one_run_though_it_has_no_reasoning() {
+    let user = |text: &str| json!({ "role": "user", "content": text });
+    let call =
+        json!({ "id": "1", "type": "function", "function": { "name": "f", "arguments": "{}" } });
+    let called = json!({ "role": "assistant", "content": null, "tool_calls": [call] });
+    let result = json!({ "role": "tool", "tool_call_id": "1", "content": "2" });
+    let chat = |messages: &[Value], answer: Value| {
+        let choice = json!({ "message": answer });
+        json!({ "request": { "messages": messages }, "response": { "choices": [choice] } })
+    };
+    let chats = [
+        chat(&[user("a")], with(called.clone(), json!({ "reasoning_content": "b" }))),
+        chat(
+            &[user("a"), called, result],
+            json!({ "role": "assistant", "content": "d", "reasoning_content": "c" }),
+        ),
+    ];
+    let reasoning = |text: &str| json!({ "type": "reasoning", "summary": [{ "type": "summary_text", "text": text }] });
+    let item = json!({ "type": "function_call", "call_id": "1", "name": "f", "arguments": "{}" });
+    let output = json!({ "type": "function_call_output", "call_id": "1", "output": "2" });
+    let said = json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "d" }] });
+    let responses = [
+        json!({ "input": [user("a")], "output": [reasoning("b"), item] }),
+        json!({ "input": [user("a"), item, output], "output": [reasoning("c"), said] }),
+    ];
+    for log in [chats, responses] {
+        let outcome = importing::check(lines(&log).as_bytes(), 7, &importing::options());
+        let found: Vec<_> = outcome.traces().map(steps).collect();
+        let expected = ["tool_call f", "observation 2", "thought c", "thought d"];
+        assert_eq!(found, [expected]);
+        assert_eq!(importing::skipped(&outcome.report.skipped), json!({ "continued": 1 }));
+    }
+}
