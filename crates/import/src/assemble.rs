@@ -65,7 +65,7 @@ pub fn trace_of(
     }
     let facts = mem::take(&mut run.facts);
     let answered = answered_calls(&events);
-    let facts = facts.complete(&events, &answered, &run.seen, &run.skipped);
+    let facts = facts.complete(&events, &answered, &run.skipped);
     let objective = objective_of(run, &events, options);
     // The event with the same text.
     let is_objective = |(objective, _): &(String, Origin)| {

@@ -22,6 +22,8 @@ pub struct Call {
 pub struct ToolResult {
     pub text: String,
     pub failed: bool,
+    /// Whether it failed because a person refused the call, as the log says beside its text.
+    pub refused: bool,
     /// The id of the call that it answers. Without one it answers the first call without an answer.
     pub id: Option<String>,
     pub name: Option<String>,

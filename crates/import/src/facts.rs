@@ -13,7 +13,6 @@ use crate::{
     events::Event,
     json::{Members, Value},
     pattern::{Pattern, regex},
-    seen::Seen,
     skipped::Skipped,
     time,
 };
@@ -230,7 +229,6 @@ impl RunFacts {
         mut self,
         events: &[Event],
         answered: &[Option<usize>],
-        seen: &Seen,
         skipped: &Skipped,
     ) -> Self {
         let facts = &mut self;
@@ -254,21 +252,20 @@ impl RunFacts {
                 }
                 Event::Result(result) => {
                     let call = answered.next().copied().flatten();
-                    let outcome = call.map(|call| &mut outcomes[call]);
-                    let had_failed = matches!(outcome, Some((_, Some(true))));
-                    let is_failure = result.failed && !had_failed;
-                    let is_denied = || result.id.as_ref().is_some_and(|id| seen.is_denied(id));
-                    if is_failure && (REFUSED.is_match(&result.text) || is_denied()) {
-                        facts.refused += 1;
-                    } else if is_failure {
-                        facts.failed += 1;
-                        if let Some((call, _)) = &outcome {
-                            let inputs = failures.entry(&call.name).or_default();
-                            *inputs.entry(call.input.hash()).or_default() += 1;
-                        }
+                    let Some((call, has_failed)) = call.map(|call| &mut outcomes[call]) else {
+                        continue;
+                    };
+                    let had_failed = *has_failed == Some(true);
+                    *has_failed = Some(had_failed || result.failed);
+                    if !result.failed || had_failed {
+                        continue;
                     }
-                    if let Some((_, has_failed)) = outcome {
-                        *has_failed = Some(had_failed || result.failed);
+                    if result.refused || REFUSED.is_match(&result.text) {
+                        facts.refused += 1;
+                    } else {
+                        facts.failed += 1;
+                        let inputs = failures.entry(&call.name).or_default();
+                        *inputs.entry(call.input.hash()).or_default() += 1;
                     }
                 }
             }

@@ -44,13 +44,12 @@ fn read_user(message: Value, run: &mut Conversation) {
         match kind {
             "text" => texts.extend(text_of_part(part)),
             "tool_result" => {
-                let id = part.first_name(&["toolUseID", "tool_use_id"]);
-                if part.object("run").text("status") == Some("rejected-by-user") {
-                    run.seen.deny(id.unwrap_or_default());
-                }
-                let id = id.map(Into::into);
-                let result = result(part.object("run"), run);
-                run.events.extend(result.map(|result| Event::Result(ToolResult { id, ..result })));
+                let id = part.first_name(&["toolUseID", "tool_use_id"]).map(Into::into);
+                let tool = part.object("run");
+                let refused = tool.text("status") == Some("rejected-by-user");
+                let result = result(tool, run);
+                let result = result.map(|result| ToolResult { id, refused, ..result });
+                run.events.extend(result.map(Event::Result));
             }
             kind => run.skipped.add_part(kind),
         }

@@ -1,6 +1,6 @@
 //! Logs of Inspect, as JSON.
 //!
-//! | Inspect: logs as JSON | a sample | the first score; an error of the sample |
+//! | Inspect: logs as JSON | a sample | the first score that no model gave; an error of the sample |
 //!
 //! - a log in the tests of Inspect | 0.3.95; 499e6152 | 2026-11-22 | captured
 
@@ -134,9 +134,17 @@ fn key(sample: Value, evaluation: Option<Value>) -> String {
     format!("{run}/{}/{}", part(sample.member("id")), part(sample.member("epoch")))
 }
 
+/// Returns the first score of a sample that is no model's.
 fn score(sample: Value) -> Option<Value> {
-    let first = sample.object("scores").and_then(|scores| scores.members().next());
-    first.map(|(_, score)| score).or_else(|| sample.member("score"))?.member("value")
+    let mut scores = sample.object("scores").into_iter().flat_map(Value::members);
+    let first = scores.find(|(name, _)| !is_of_judge(name)).map(|(_, score)| score);
+    let single = || sample.member("score").filter(|_| !sample.has("scores"));
+    first.or_else(single)?.member("value")
+}
+
+/// Returns whether a model gives the scores of a scorer, by its name, which may be that of a package before.
+fn is_of_judge(scorer: &str) -> bool {
+    scorer.rsplit('/').next().is_some_and(|name| name.starts_with("model_graded"))
 }
 
 /// Returns whether a score says success. Partial credit is a failure.

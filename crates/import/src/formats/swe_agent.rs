@@ -1,6 +1,6 @@
 //! Trajectories of SWE-agent.
 //!
-//! | SWE-agent | a trajectory | an exit status other than `submitted` |
+//! | SWE-agent | a trajectory | an exit status other than `submitted`, also with why |
 //!
 //! - a trajectory in the tests of SWE-agent | 3ea751c0 | 2026-11-22 | captured
 
@@ -56,9 +56,11 @@ fn read(value: Value, out: &mut Sink) {
     out.run(run);
 }
 
-/// Returns whether SWE-agent or a relative logs another exit status than that of success, `done`.
+/// Returns whether SWE-agent or a relative logs another exit status than that it is done. Why it was, as in
+/// `submitted (exit_cost)`, says nothing of the work.
 pub fn has_failed(value: Value, done: &str) -> bool {
-    value.object("info").name("exit_status").is_some_and(|status| status != done)
+    let status = value.object("info").name("exit_status");
+    status.is_some_and(|status| status.split(" (").next() != Some(done))
 }
 
 fn is_demonstration(entry: Value) -> bool {

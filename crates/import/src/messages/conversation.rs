@@ -199,14 +199,15 @@ impl Conversation {
     }
 
     fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
-        let Some((call, result, is_denied)) = tool.read(turn, &mut self.skipped) else { return };
+        let Some((call, result)) = tool.read(turn, &mut self.skipped) else { return };
         self.call(call);
-        let is_within = tool.is_of_provider;
-        let results = if is_within { &mut self.events } else { &mut self.results };
-        results.extend(result.map(|result| Event::Result(ToolResult { is_within, ..result })));
-        if let Some(id) = tool.id().filter(|_| is_denied) {
+        let Some(result) = result else { return };
+        if let Some(id) = tool.id().filter(|_| result.refused) {
             self.seen.deny(id);
         }
+        let is_within = tool.is_of_provider;
+        let results = if is_within { &mut self.events } else { &mut self.results };
+        results.push(Event::Result(ToolResult { is_within, ..result }));
     }
 
     pub fn end_turn(&mut self) {
@@ -450,7 +451,8 @@ impl Conversation {
             if let Some(id) = &id {
                 self.seen.deny(id);
             }
-            let result = ToolResult { text, failed: true, id, ..ToolResult::default() };
+            let result =
+                ToolResult { text, failed: true, refused: true, id, ..ToolResult::default() };
             self.events.push(Event::Result(result));
         } else {
             self.skip_part(kind, part);
@@ -458,9 +460,9 @@ impl Conversation {
     }
 
     fn result(&mut self, part: Value, kind: &str) {
-        let result = result_of_part(part, kind, &mut self.skipped);
-        if let Some(id) = result.id.as_ref().filter(|_| result.failed)
-            && part.first(&OUTPUTS).is_some_and(is_denial)
+        let mut result = result_of_part(part, kind, &mut self.skipped);
+        result.refused = result.failed && part.first(&OUTPUTS).is_some_and(is_denial);
+        if let Some(id) = result.id.as_ref().filter(|_| result.refused)
             && !self.seen.deny(id)
         {
             self.skipped.add("repeated");
@@ -470,11 +472,8 @@ impl Conversation {
     }
 
     fn add_result(&mut self, mut result: ToolResult) {
-        let is_denied = self.harness.is_denied(&result.text);
-        if let Some(id) = result.id.as_ref().filter(|_| is_denied) {
-            self.seen.deny(id);
-        }
-        result.failed |= is_denied || self.harness.has_failed(&result.text);
+        result.refused |= self.harness.is_denied(&result.text);
+        result.failed |= result.refused || self.harness.has_failed(&result.text);
         result.is_within = self.open.is_some();
         self.events.push(Event::Result(result));
     }

@@ -41,12 +41,8 @@ impl<'d> ToolPart<'d> {
         self.fields.name("toolCallId")
     }
 
-    /// Returns the call, its result, and whether a person refused it; `None` if the model never finished it.
-    pub fn read(
-        self,
-        turn: Turn,
-        skipped: &mut Skipped,
-    ) -> Option<(Call, Option<ToolResult>, bool)> {
+    /// Returns the call and its result; `None` if the model never finished it.
+    pub fn read(self, turn: Turn, skipped: &mut Skipped) -> Option<(Call, Option<ToolResult>)> {
         let Self { name, fields, .. } = self;
         let state = fields.text("state").unwrap_or_default();
         if ["partial-call", "input-streaming"].contains(&state) {
@@ -61,7 +57,9 @@ impl<'d> ToolPart<'d> {
             Output { text: text.unwrap_or_default().into(), failed: Some(true) }.into_result(None)
         };
         let result = match state {
-            _ if is_denied => Some(failure(approval.text("reason"))),
+            _ if is_denied => {
+                Some(ToolResult { refused: true, ..failure(approval.text("reason")) })
+            }
             "output-error" => Some(failure(fields.text("errorText"))),
             "result" | "output-available" => {
                 let value = fields.first(&["output", "result"]);
@@ -70,6 +68,6 @@ impl<'d> ToolPart<'d> {
             _ => None,
         };
         let result = result.map(|result| call.answer(result));
-        Some((call, result, is_denied))
+        Some((call, result))
     }
 }

@@ -279,3 +279,24 @@ fn facts_of_evaluations_and_spans_are_where_their_logs_have_them() {
     let others = json!({ "tokens": { "input": 5, "output": 2, "cacheRead": 4 }, "models": ["m"], "wallMs": 6000 });
     check(&[langfuse], &general(0, others));
 }
+
+#[test]
+fn facts_count_results_of_calls_alone() {
+    let result =
+        |id: &str, text: &str| json!({ "role": "tool", "tool_call_id": id, "content": text });
+    let log = [
+        json!({ "role": "user", "content": "Go" }),
+        result("?", "Error: no"),
+        result("?", "Tool execution was not approved."),
+        json!({ "role": "assistant", "tool_calls": [{ "id": "1", "function": { "name": "f" } }] }),
+        result("1", "Error: no"),
+        result("?", "Error: no"),
+        // The id of a call that was refused is used again.
+        json!({ "role": "assistant", "content": [{ "type": "tool-call", "toolCallId": "2", "toolName": "g" }] }),
+        json!({ "role": "tool", "content": [{ "type": "tool-result", "toolCallId": "2", "output": { "type": "execution-denied" } }] }),
+        json!({ "role": "assistant", "content": [{ "type": "tool-call", "toolCallId": "2", "toolName": "g" }] }),
+        result("2", "ok"),
+    ];
+    let facts = json!({ "calls": 3, "failed": 1, "refused": 1, "unanswered": 0, "retries": 0, "userMessages": 1 });
+    check(&log, &facts);
+}

@@ -471,3 +471,44 @@ fn unknown_format_names_the_tool_and_the_way() {
         assert!(error.message.contains(found), "{error}");
     }
 }
+
+#[test]
+fn inspect_labels_are_not_what_a_model_says() {
+    let log = |scores: Value| {
+        let messages =
+            json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": "b" }]);
+        let sample = json!({ "id": 1, "epoch": 1, "messages": messages, "scores": scores });
+        json!({ "eval": { "run_id": "r" }, "status": "success", "samples": [sample] })
+    };
+    for (scores, label) in [
+        (json!({ "match": { "value": "C" } }), Some(true)),
+        (json!({ "match": { "value": 0.7 } }), Some(false)),
+        (json!({ "model_graded_qa": { "value": "C" } }), None),
+        (
+            json!({ "inspect_ai/model_graded_fact": { "value": "P" }, "match": { "value": "I" } }),
+            Some(false),
+        ),
+    ] {
+        let imported = run_value(&log(scores.clone()));
+        let success = value_of(&imported)["metadata"]["success"].as_bool();
+        let is_label = imported.provenance.success_from == Origin::Label;
+        assert_eq!(success.filter(|_| is_label), label, "{scores}");
+    }
+}
+
+#[test]
+fn swe_agent_statuses_of_what_was_submitted_say_nothing_of_the_work() {
+    for (status, origin) in [
+        ("submitted", Origin::Assumed),
+        ("submitted (exit_cost)", Origin::Assumed),
+        ("exit_cost", Origin::Status),
+        ("exit_format", Origin::Status),
+    ] {
+        let imported = run_value(&json!({
+            "trajectory": [],
+            "history": [{ "role": "user", "content": "a", "agent": "main" }, { "role": "assistant", "content": "b" }],
+            "info": { "exit_status": status },
+        }));
+        assert_eq!(imported.provenance.success_from, origin, "{status}");
+    }
+}
