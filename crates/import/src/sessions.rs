@@ -36,6 +36,11 @@ pub trait Session: Default + Send {
     /// Reads a record of a [`Sessions`].
     fn read(&mut self, _record: Value, _run: &mut Run) {}
 
+    /// Returns whether a run can come of it. Without one, it takes no place of those with one.
+    fn has_run(&self) -> bool {
+        true
+    }
+
     /// Returns the size in bytes of the state outside the run.
     fn size(&self) -> usize {
         0
@@ -113,10 +118,16 @@ impl<S: Session> FormatReader for Sessions<S> {
 /// The maximum number of open runs of an input.
 const MAX_OPEN: usize = 64;
 
+/// The maximum size in bytes of what no run can come of so far, but for the last of them.
+const MAX_OTHERS: usize = 8 << 20;
+
 /// Runs whose records are interleaved in one input, by their numbers.
 #[derive(Default)]
 pub struct Interleaved<T> {
     runs: BTreeMap<u32, OpenRun<T>>,
+    /// What no run can come of so far, such as the traces of a server beside those of an agent, and its size in bytes.
+    others: BTreeMap<u32, Other<T>>,
+    size_of_others: usize,
     /// The numbers of runs by the ids in their records.
     pub ids: Ids,
     begun: u32,
@@ -129,19 +140,41 @@ struct OpenRun<T> {
     used: u64,
 }
 
+struct Other<T> {
+    key: String,
+    line: u64,
+    session: T,
+}
+
+impl<T: Session> Other<T> {
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.key.len() + self.session.size()
+    }
+
+    /// Returns its run, and what is known of it.
+    fn open(self, out: &Sink) -> (Run, T) {
+        (Run { key: Some(self.key), line: self.line, ..out.begin() }, self.session)
+    }
+}
+
 impl<T: Session> Interleaved<T> {
-    /// Begins a run for a record, and returns its number. If too many are open, the least recently used one ends.
+    /// Begins a run for a record, and returns its number.
     pub fn begin(&mut self, key: Option<&str>, out: &mut Sink) -> u32 {
+        self.begun += 1;
+        let run = Run { key: key.map(Into::into), ..out.begin() };
+        self.open(self.begun, run, T::default(), out);
+        self.begun
+    }
+
+    /// Opens a run. If too many are open, the least recently used one ends.
+    fn open(&mut self, number: u32, run: Run, session: T, out: &mut Sink) {
         let oldest = self.runs.iter().min_by_key(|(_, open)| open.used).map(|(number, _)| *number);
         if let Some(oldest) = oldest.filter(|_| self.runs.len() == MAX_OPEN)
             && let Some(open) = self.runs.remove(&oldest)
         {
             open.session.end(open.run, out);
         }
-        self.begun += 1;
-        let run = Run { key: key.map(Into::into), ..out.begin() };
-        self.runs.insert(self.begun, OpenRun { run, session: T::default(), used: 0 });
-        self.begun
+        self.runs.insert(number, OpenRun { run, session, used: 0 });
     }
 
     /// Adds a record to a run, unless that has ended.
@@ -155,8 +188,7 @@ impl<T: Session> Interleaved<T> {
         self.clock += 1;
         open.used = self.clock;
         add(&mut open.session, &mut open.run, out);
-        let max_text = out.options.max_text.unwrap_or(MAX_TEXT);
-        if open.run.size() + open.session.size() > max_text {
+        if open.run.size() + open.session.size() > max_text(out) {
             out.too_large(open.run.line, TOO_MUCH_TEXT);
             self.runs.remove(&number);
         }
@@ -164,16 +196,54 @@ impl<T: Session> Interleaved<T> {
 
     /// Like [`Self::add`], for the run with this id, which the record may begin.
     pub fn add_to(&mut self, id: &str, out: &mut Sink, add: impl FnOnce(&mut T, &mut Sink)) {
-        let number = self.ids.get(id).unwrap_or_else(|| {
-            let number = self.begin(Some(id), out);
-            self.ids.insert(id, number);
-            number
-        });
-        self.add(number, out, |trace, _, out| add(trace, out));
+        let (number, mut other) = match self.ids.get(id) {
+            None => {
+                self.begun += 1;
+                self.ids.insert(id, self.begun);
+                (self.begun, Other { key: id.into(), line: out.line, session: T::default() })
+            }
+            Some(number) => match self.others.remove(&number) {
+                None => return self.add(number, out, |session, _, out| add(session, out)),
+                Some(other) => {
+                    self.size_of_others -= other.size();
+                    (number, other)
+                }
+            },
+        };
+        add(&mut other.session, out);
+        if other.session.has_run() {
+            let (run, session) = other.open(out);
+            self.open(number, run, session, out);
+            self.add(number, out, |_, _, _| ());
+        } else if other.session.size() > max_text(out) {
+            out.too_large(other.line, TOO_MUCH_TEXT);
+        } else {
+            self.end_others(out, MAX_OTHERS.saturating_sub(other.size()));
+            self.size_of_others += other.size();
+            self.others.insert(number, other);
+        }
+    }
+
+    /// Ends what no run can come of, in the order in which it began, until the rest has at most this size. A later
+    /// record of it begins anew.
+    fn end_others(&mut self, out: &mut Sink, max: usize) {
+        while self.size_of_others > max
+            && let Some((_, other)) = self.others.pop_first()
+        {
+            self.size_of_others -= other.size();
+            self.ids.remove(&other.key);
+            let (run, session) = other.open(out);
+            session.end(run, out);
+        }
     }
 
     /// Ends all runs, in the order in which they began.
     pub fn end_all(&mut self, out: &mut Sink) {
+        self.end_others(out, 0);
         mem::take(&mut self.runs).into_values().for_each(|open| open.session.end(open.run, out));
     }
+}
+
+fn max_text(out: &Sink) -> usize {
+    out.options.max_text.unwrap_or(MAX_TEXT)
 }

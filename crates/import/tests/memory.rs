@@ -168,6 +168,33 @@ fn exceeding(value: &str) -> Vec<String> {
     logs().into_iter().filter_map(exceeds).collect()
 }
 
+/// Imports the four spans of a run among those of this many other traces. Returns the peak of memory.
+fn among_traces(count: usize) -> usize {
+    let span = |trace: usize, id: usize, attributes: &str| {
+        let attributes = json!({ attributes: "execute_tool" });
+        let span = json!({ "name": "f", "traceId": trace.to_string(), "spanId": id.to_string(), "attributes": attributes });
+        format!("{span}\n")
+    };
+    let mut importer = Importer::new(importing::options());
+    importer.open("spans.jsonl");
+    let (traces, peak) = memory::peak(|| {
+        let mut traces = Vec::new();
+        for index in 1..=count {
+            if index % (count / 4) == 1 {
+                importer.push(span(0, index, "gen_ai.operation.name").as_bytes());
+            }
+            importer.push(span(index, index, "http.route").as_bytes());
+            traces.extend(importer.next());
+        }
+        importer.end();
+        traces.extend(std::iter::from_fn(|| importer.next()));
+        traces
+    });
+    let [Ok(imported)] = &traces[..] else { panic!("{traces:?}") };
+    assert_eq!(importing::value_of(imported)["steps"].as_array().unwrap().len(), 4);
+    peak
+}
+
 /// The only test of its process, of which all memory is counted.
 #[test]
 fn import_takes_memory_in_proportion_to_a_line_and_to_json_in_strings() {
@@ -178,6 +205,10 @@ fn import_takes_memory_in_proportion_to_a_line_and_to_json_in_strings() {
         let text = serde_json::Value::from(value).to_string();
         assert_eq!(exceeding(&text), [""; 0], "{name}, in strings");
     }
+
+    // Other traces are forgotten.
+    let [few, many] = [10_000, 40_000].map(among_traces);
+    assert!(many < few + (1 << 20), "{few} bytes of 10,000 traces, {many} of 40,000");
 
     // Of compressed data little is decompressed at once. A frame whose blocks are 128 KiB of line feeds each.
     let block = [2, 0, 16, b'\n'];

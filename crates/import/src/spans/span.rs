@@ -155,6 +155,8 @@ impl Spans {
             return out.skip("repeated");
         }
         self.size += span.size();
+        // Most traces of a server have one.
+        self.all.reserve_exact(usize::from(self.all.is_empty()));
         self.all.push(Span { line: out.line, ..span });
     }
 

@@ -193,3 +193,57 @@ fn otel_spans_that_start_together_are_steps_in_the_order_of_the_log() {
     let expected = ["thought a", "tool_call f", "thought b", "tool_call g"];
     assert_eq!(steps(&run(&records)), expected);
 }
+
+/// Returns spans, each followed by those of requests to a server, which say nothing of agents.
+fn among_requests(spans: impl IntoIterator<Item = Value>, requests: usize) -> String {
+    let attributes = json!({ "http.route": "/health", "error.type": "500", "input": "a" });
+    let request = span("?", "s", None, 0, attributes).to_string();
+    let mut log = String::new();
+    for (round, span) in spans.into_iter().enumerate() {
+        log += &format!("{span}\n");
+        for index in 0..requests {
+            log += &request.replace('?', &format!("{round:016x}{index:016x}"));
+            log.push('\n');
+        }
+    }
+    log
+}
+
+#[test]
+fn otel_traces_of_a_server_take_no_place_of_a_run() {
+    let root = span(TRACE, "r", None, 0, json!({ "http.route": "/chat" }));
+    let agent = json!({ "gen_ai.operation.name": "invoke_agent", "input.value": "Go" });
+    let agent = |id: &str, parent: &str| span(TRACE, id, Some(parent), 1, agent.clone());
+    let plain = span(TRACE, "p", Some("a"), 2, json!({ "db.system": "sqlite" }));
+    let answer = json!([{ "role": "assistant", "content": "Done." }]);
+    let as_started = [
+        root,
+        agent("a", "r"),
+        plain,
+        agent("b", "p"),
+        tool("t", Some("b"), 4, "f", json!({})),
+        model("m", Some("a"), 5, Value::Null, answer),
+    ];
+    let as_ended = as_started.iter().rev().cloned().collect();
+    for spans in [as_started.to_vec(), as_ended] {
+        let outcome = import(&among_requests(spans, 2000));
+        let traces: Vec<_> = outcome.traces().collect();
+        assert_eq!(traces.len(), 1);
+        assert_eq!(traces[0].provenance.key, Some(format!("{TRACE}:a")));
+        assert_eq!(value_of(traces[0])["task"]["objective"], "Go");
+        assert_eq!(steps(traces[0]), ["tool_call f", "thought Done."]);
+        assert_eq!(skipped(traces[0]), json!({ "other_span": 1 }));
+        assert_eq!(importing::skipped(&outcome.report.skipped), json!({ "other_span": 12_001 }));
+    }
+}
+
+#[test]
+fn otel_root_that_says_nothing_names_the_run_below_it() {
+    let mut root = span(TRACE, "r", None, 0, json!({}));
+    (root["name"], root["status"]) = ("answer".into(), json!({ "code": 2 }));
+    let spans = [root, tool("t", Some("r"), 1, "f", json!({}))];
+    let imported = importing::run(&among_requests(spans, 5000));
+    let trace = value_of(&imported);
+    let found = json!([trace["task"]["objective"], trace["metadata"]["success"]]);
+    assert_eq!(found, json!(["answer", false]));
+}

@@ -83,15 +83,20 @@ const REASONING: &str = "ai.response.reasoning";
 const ANSWER: [&str; 2] = ["ai.response.text", "ai.response.object"];
 const TOOL_CALLS: &str = "ai.response.toolCalls";
 
+impl Place {
+    fn is_at(&self, name: &str) -> bool {
+        match self {
+            Self::Json(of_place) => *of_place == name,
+            Self::Flat(prefix, _) => name.starts_with(prefix),
+            Self::Events => name == EVENTS,
+            Self::Answer => name == REASONING || name == TOOL_CALLS || ANSWER.contains(&name),
+        }
+    }
+}
+
 /// Returns whether an attribute is used. All others are dropped at once.
 pub(super) fn is_kept(name: &str) -> bool {
-    let is_place = |place: &Place| match place {
-        Place::Json(of_place) => *of_place == name,
-        Place::Flat(prefix, _) => name.starts_with(prefix),
-        Place::Events => name == EVENTS,
-        Place::Answer => name == REASONING || name == TOOL_CALLS || ANSWER.contains(&name),
-    };
-    PLACES.into_iter().flatten().any(is_place)
+    PLACES.into_iter().flatten().any(|place| place.is_at(name))
         || [&KINDS[..], &TOOL_NAME, &TOOL_ID, &TOOL_INPUT, &TOOL_OUTPUT, &OBJECTIVE, &MODEL, &USAGE]
             .iter()
             .any(|names| names.contains(&name))
@@ -162,25 +167,53 @@ fn said<'d>(
     }
 }
 
+/// Returns whether a span may be a step or an agent. Those of a server have some attributes that are used, too.
+pub(super) fn is_of_run(span: &Span) -> bool {
+    let attributes = span.recorded.root();
+    let has_messages = |(name, _)| {
+        let mut places = PLACES.into_iter().flatten();
+        places.any(|place| place.is_at(name)) && is_of_model(attributes, name)
+    };
+    span.events.iter().any(|messages| !messages.is_empty())
+        || is_tool(attributes)
+        || is_agent(attributes)
+        || attributes.members().any(has_messages)
+}
+
+fn is(attributes: Value, name: &str, value: &str) -> bool {
+    attributes.text(name) == Some(value)
+}
+
+fn is_tool(attributes: Value) -> bool {
+    is(attributes, OPERATION, "execute_tool")
+        || is(attributes, OPENINFERENCE, "TOOL")
+        || is(attributes, "traceloop.span.kind", "tool")
+        || is(attributes, "ai.operationId", "ai.toolCall")
+        || attributes.member("ai.toolCall.name").is_some()
+}
+
+fn is_agent(attributes: Value) -> bool {
+    is(attributes, OPERATION, "invoke_agent") || is(attributes, OPENINFERENCE, "AGENT")
+}
+
+/// Returns whether an attribute can have messages. OpenInference gives some to spans of all kinds.
+fn is_of_model(attributes: Value, name: &str) -> bool {
+    !["input.value", "output.value"].contains(&name) || is(attributes, OPENINFERENCE, "LLM")
+}
+
 /// Sets the kind of a span and what follows from its attributes. All events must be known.
 pub(super) fn interpret(span: &mut Span, keeps_given: bool) {
     let document = mem::take(&mut span.recorded);
     let events = mem::take(&mut span.events);
     let attributes = document.root();
-    let is = |name, value| attributes.text(name) == Some(value);
-    let is_tool = is(OPERATION, "execute_tool")
-        || is(OPENINFERENCE, "TOOL")
-        || is("traceloop.span.kind", "tool")
-        || is("ai.operationId", "ai.toolCall")
-        || attributes.member("ai.toolCall.name").is_some();
-    let is_agent = is(OPERATION, "invoke_agent") || is(OPENINFERENCE, "AGENT");
-    if attributes.member("error.type").is_some() || is("gen_ai.tool.status", "error") {
+    let is_agent = is_agent(attributes);
+    if attributes.member("error.type").is_some() || is(attributes, "gen_ai.tool.status", "error") {
         span.has_failed = true;
     }
     span.model = attributes.first_name(&MODEL).map(Into::into);
     span.tokens = Tokens::of(Some(attributes), USAGE).map(Tokens::without_cache);
     let sides = Side::BOTH.map(|side| messages(attributes, &events[side as usize], side));
-    if is_tool {
+    if is_tool(attributes) {
         span.kind = tool(attributes, &sides, &span.name);
     } else {
         span.set_sides(is_agent, &sides, |side| {
@@ -216,10 +249,7 @@ fn messages<'d>(attributes: Value<'d>, events: &[Document], side: Side) -> Optio
 /// Returns the JSON at a place that has it in one attribute.
 fn json_at<'d>(attributes: Value<'d>, place: &Place) -> Option<Value<'d>> {
     let Place::Json(name) = place else { return None };
-    // OpenInference gives these to spans of all kinds.
-    let is_of_model = !["input.value", "output.value"].contains(name)
-        || attributes.text(OPENINFERENCE) == Some("LLM");
-    attributes.member(name).filter(|_| is_of_model)
+    attributes.member(name).filter(|_| is_of_model(attributes, name))
 }
 
 fn tool(attributes: Value, [input, output]: &Sides, name: &str) -> SpanKind {

@@ -39,6 +39,7 @@ fn fits(value: Value, _kind: Option<&str>) -> bool {
 pub struct Trace {
     spans: Spans,
     logs: Vec<Log>,
+    has_run: bool,
 }
 
 impl FormatReader for Interleaved<Trace> {
@@ -46,7 +47,10 @@ impl FormatReader for Interleaved<Trace> {
         for span in envelope::spans(value) {
             match envelope::span(span, out.options.messages) {
                 Ok(Some((id, span))) => {
-                    self.add_to(&id, out, |trace, out| trace.spans.push(span, out));
+                    self.add_to(&id, out, |trace, out| {
+                        trace.has_run = trace.has_run || attributes::is_of_run(&span);
+                        trace.spans.push(span, out);
+                    });
                 }
                 Ok(None) => out.skip("malformed"),
                 Err(_) => out.too_large(out.line, TOO_MANY_VALUES),
@@ -58,6 +62,7 @@ impl FormatReader for Interleaved<Trace> {
                     let size = messages.iter().flatten().map(Document::size).sum::<usize>();
                     trace.spans.size += span.len() + size;
                     trace.logs.push((span, messages));
+                    trace.has_run = true;
                 }),
                 Ok(None) => out.skip("other_log"),
                 Err(_) => out.too_large(out.line, TOO_MANY_VALUES),
@@ -71,6 +76,10 @@ impl FormatReader for Interleaved<Trace> {
 }
 
 impl Session for Trace {
+    fn has_run(&self) -> bool {
+        self.has_run
+    }
+
     fn size(&self) -> usize {
         self.spans.size
     }
