@@ -194,6 +194,24 @@ fn otel_spans_that_start_together_are_steps_in_the_order_of_the_log() {
     assert_eq!(steps(&run(&records)), expected);
 }
 
+#[test]
+fn otel_span_of_phoenix_has_the_id_of_its_context() {
+    let span = |id: &str, parent: Option<&str>, status: &str, attributes: Value| {
+        json!({
+            "id": format!("U3Bhbjo{id}"), "name": "f", "context": { "trace_id": TRACE, "span_id": id },
+            "parent_id": parent, "status_code": status, "status_message": "no such file", "attributes": attributes,
+        })
+    };
+    let imported = run(&[
+        span("a", None, "OK", json!({ "openinference.span.kind": "AGENT", "input.value": "Look" })),
+        span("b", Some("a"), "ERROR", json!({ "openinference.span.kind": "TOOL" })),
+        span("c", Some("a"), "OK", json!({ "openinference.span.kind": "TOOL", "tool.name": "g" })),
+    ]);
+    assert_eq!(imported.provenance.key, Some(format!("{TRACE}:a")));
+    let expected = ["tool_call f", "observation no such file", "error_recovery g"];
+    assert_eq!(steps(&imported), expected);
+}
+
 /// Returns spans, each followed by those of requests to a server, which say nothing of agents.
 fn among_requests(spans: impl IntoIterator<Item = Value>, requests: usize) -> String {
     let attributes = json!({ "http.route": "/health", "error.type": "500", "input": "a" });

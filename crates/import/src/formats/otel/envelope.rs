@@ -55,10 +55,13 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Sp
     let is_error = tags.flag("error") == Some(true) || tags.text("error") == Some("true");
     let status = value.object("status");
     let code = status.first(&["status_code", "code"]).or_else(|| tags.member("otel.status_code"));
+    let code = code.or_else(|| value.member("status_code"));
     // `description` is Python's name of it.
     let message = status.first_name(&["message", "description"]);
+    let message = message.or_else(|| value.name("status_message"));
     let mut span = Span {
-        id: id(value, &["spanId", "span_id", "id", "spanID"]).map(Into::into),
+        // `id` is that of a database where there is another, as in Phoenix.
+        id: id(value, &["spanId", "span_id", "spanID"]).or(value.name("id")).map(Into::into),
         parent: parent.map(Into::into),
         name: value.text("name").or(value.text("operationName")).unwrap_or_default().into(),
         start: value.first(&times).and_then(time::instant),
