@@ -215,7 +215,8 @@ impl Serialize for Value<'_> {
     }
 }
 
-/// Writes the canonical form (RFC 8785): sorted members, no white space, ECMAScript numbers.
+/// Writes the canonical form (RFC 8785): sorted members, no white space, ECMAScript numbers; but integers with all
+/// digits, as ids may be longer than those of ECMAScript.
 ///
 /// # Errors
 ///
@@ -230,13 +231,15 @@ struct Canonical<'d>(Value<'d>);
 impl Serialize for Canonical<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.kind() {
-            Kind::Number(number) => number.as_f64().serialize(serializer),
+            Kind::Number(number) if number.is_f64() => number.as_f64().serialize(serializer),
             Kind::Array(elements) => serializer.collect_seq(elements.map(Canonical)),
             Kind::Object(object) => {
                 let members = object.sorted_members();
                 serializer.collect_map(members.map(|(name, value)| (name, Canonical(value))))
             }
-            Kind::Null | Kind::Bool(_) | Kind::String(_) => self.0.serialize(serializer),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => {
+                self.0.serialize(serializer)
+            }
         }
     }
 }

@@ -63,11 +63,11 @@ fn value_finds_the_last_member_of_a_name() {
 }
 
 #[test]
-fn canonical_sorts_by_utf16_and_writes_ecmascript_numbers() {
-    let text = "{\"\u{e000}\":1e21,\"😀\":-0.0,\"a\":0,\"a\":[1.50,10000000000000000000],\"\":\"\\u001f\\n/\"}";
+fn canonical_sorts_by_utf16_and_writes_ecmascript_fractions_and_whole_integers() {
+    let text = "{\"\u{e000}\":1e21,\"😀\":-0.0,\"a\":0,\"a\":[1.50,12345678901234567890,-1234567890123456789],\"\":\"\\u001f\\n/\"}";
     assert_eq!(
         parse(text).root().canonical(),
-        "{\"\":\"\\u001f\\n/\",\"a\":[1.5,10000000000000000000],\"😀\":0,\"\u{e000}\":1e+21}"
+        "{\"\":\"\\u001f\\n/\",\"a\":[1.5,12345678901234567890,-1234567890123456789],\"😀\":0,\"\u{e000}\":1e+21}"
     );
 }
 
