@@ -1,5 +1,7 @@
 //! Finds the spans and log records in OTLP/JSON, Tempo, Jaeger and single spans.
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::attributes::{event_messages, is_kept};
 use crate::{
     chat::is_given,
@@ -59,13 +61,20 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Sp
     // `description` is Python's name of it.
     let message = status.first_name(&["message", "description"]);
     let message = message.or_else(|| value.name("status_message"));
+    let start = value.first(&times).and_then(time::instant);
+    // Jaeger has microseconds in place of the end.
+    let duration = value.get("duration").filter(|_| value.has("spanID"));
+    let after = |start: Timestamp| {
+        let duration = duration?.as_integer()?.try_into().ok()?;
+        start.checked_add(SignedDuration::from_micros(duration)).ok()
+    };
     let mut span = Span {
         // `id` is that of a database where there is another, as in Phoenix.
         id: id(value, &["spanId", "span_id", "spanID"]).or(value.name("id")).map(Into::into),
         parent: parent.map(Into::into),
         name: value.text("name").or(value.text("operationName")).unwrap_or_default().into(),
-        start: value.first(&times).and_then(time::instant),
-        end: value.first(&ends).and_then(time::instant),
+        start,
+        end: value.first(&ends).and_then(time::instant).or_else(|| after(start?)),
         has_failed: is_error || code.is_some_and(is_error_code),
         message: message.or(tags.text("otel.status_description")).map(Into::into),
         recorded: attributes(value.get("attributes").or(Some(tags)), |name| {
