@@ -20,15 +20,7 @@ impl FileLock {
     /// Locks the file at `path`, which is created if necessary. Returns `None` if another process has the lock.
     #[napi(catch_unwind)]
     pub fn take(path: String) -> Result<Option<Self>> {
-        let failed = |error: io::Error| Error::from_reason(format!("cannot lock {path}: {error}"));
-        let file = OpenOptions::new().append(true).create(true).open(&path).map_err(failed)?;
-        match file.try_lock() {
-            // Whoever takes the next lock of the path does not see this file.
-            Ok(()) if is_removed(&file) => Ok(None),
-            Ok(()) => Ok(Some(Self { path, file: Some(file) })),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(failed(error)),
-        }
+        Self::take_after(path, || ())
     }
 
     /// Removes the file, and releases the lock.
@@ -43,13 +35,63 @@ impl FileLock {
     }
 }
 
+impl FileLock {
+    /// Calls `opened` between opening the file and locking it, when another process may remove it: then tries again.
+    fn take_after(path: String, mut opened: impl FnMut()) -> Result<Option<Self>> {
+        let failed = |error: io::Error| Error::from_reason(format!("cannot lock {path}: {error}"));
+        loop {
+            let file = OpenOptions::new().append(true).create(true).open(&path).map_err(failed)?;
+            opened();
+            let is_locked = match file.try_lock() {
+                Ok(()) => true,
+                Err(TryLockError::WouldBlock) => false,
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            };
+            // Whoever takes the next lock of the path does not see a removed file.
+            if is_at(&file, &path) {
+                return Ok(is_locked.then_some(Self { path, file: Some(file) }));
+            }
+        }
+    }
+}
+
 #[cfg(unix)]
-fn is_removed(file: &File) -> bool {
+fn is_at(file: &File, path: &str) -> bool {
     use std::os::unix::fs::MetadataExt;
-    file.metadata().is_ok_and(|found| found.nlink() == 0)
+    let identity = |found: fs::Metadata| (found.dev(), found.ino());
+    file.metadata().map(identity).ok() == fs::metadata(path).map(identity).ok()
 }
 
 #[cfg(not(unix))]
-const fn is_removed(_: &File) -> bool {
-    false
+const fn is_at(_: &File, _: &str) -> bool {
+    true
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{env, fs, process};
+
+    use super::FileLock;
+
+    #[test]
+    fn take_locks_the_next_file_if_the_opened_one_is_removed() {
+        let path = env::temp_dir().join(format!("kp-lock-{}", process::id())).display().to_string();
+        let take = |path: &String| FileLock::take(path.clone()).unwrap();
+        let mut first = take(&path);
+        assert!(first.is_some());
+        assert!(take(&path).is_none());
+        let release = || first.iter_mut().for_each(FileLock::release);
+        let mut second = FileLock::take_after(path.clone(), release).unwrap();
+        assert!(second.is_some());
+        assert!(take(&path).is_none());
+        // Still locked, because its holder removes it first.
+        let mut removed = false;
+        let remove = || removed = removed || fs::remove_file(&path).is_ok();
+        let third = FileLock::take_after(path.clone(), remove).unwrap();
+        assert!(third.is_some());
+        assert!(take(&path).is_none());
+        second.as_mut().unwrap().release();
+        drop(third);
+        assert!(!fs::exists(&path).unwrap());
+    }
 }
