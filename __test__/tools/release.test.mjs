@@ -23,13 +23,17 @@ const [major, minor] = npmVersion.split(".").map(Number);
 const windows = process.platform === "win32" && "needs a POSIX tar";
 const staging = windows || ((major - 11 || minor - 15) < 0 && "needs npm 11.15");
 
-/** Writes a tarball for each package into dist/ of a folder; `text` makes its bytes different. */
-function tarballs(folder, text = "") {
+/** What {@link published} of `pack.mjs` adds to a manifest. */
+const ADDRESSES = { homepage: "https://h", bugs: "https://b", repository: "https://r" };
+
+/** Writes a tarball for each package into dist/ of a folder; `more` of the manifests makes its bytes different. */
+function tarballs(folder, more = {}) {
 	mkdirSync(join(folder, "dist"));
 	for (const name of all) {
 		const base = name.replace("@", "").replace("/", "-");
 		mkdirSync(join(folder, "package"), { recursive: true });
-		writeFileSync(join(folder, "package/package.json"), JSON.stringify({ name, version, text }));
+		const manifest = { name, version, ...ADDRESSES, ...more };
+		writeFileSync(join(folder, "package/package.json"), JSON.stringify(manifest));
 		const tar = ["-czf", `dist/${base}-${version}.tgz`, "package"];
 		assert.equal(spawnSync("tar", tar, { cwd: folder }).status, 0);
 	}
@@ -41,6 +45,7 @@ function checkout(t) {
 	const folder = temporaryFolder(t);
 	for (const name of ["tools/lib", "tools/package", "tools/release", "package.json"])
 		cpSync(join(root, name), join(folder, name), { recursive: true });
+	for (const name of ["README.md", "SECURITY.md"]) writeFileSync(join(folder, name), "");
 	for (const name of platforms)
 		mkdirSync(join(folder, name.replace(`${main}-`, "npm/")), { recursive: true });
 	cpSync(join(root, "packages/otel/package.json"), join(folder, "packages/otel/package.json"));
@@ -153,7 +158,7 @@ test("publish.mjs --direct publishes no package before those that it needs, and 
 	assert.deepEqual(registry.names(), all);
 	assert.equal(resumed.output.split("is published already").length - 1, 1);
 
-	const other = await registry.run(tarballs(temporaryFolder(t), "other"), "--direct");
+	const other = await registry.run(tarballs(temporaryFolder(t), { text: "other" }), "--direct");
 	assert.ok(other.problem);
 	assert.match(other.output, /is published with other contents/);
 });
@@ -163,6 +168,22 @@ test("publish.mjs publishes nothing if a tarball is missing", { skip: windows },
 	const { problem, output } = await registry.run(temporaryFolder(t), "--direct");
 	assert.ok(problem);
 	assert.match(output, /ENOENT.*tgz/);
+	assert.deepEqual(registry.names(), []);
+});
+
+test("publish.mjs publishes nothing that does not say where the repository is", {
+	skip: windows,
+}, async (t) => {
+	const registry = await Registry.start(t);
+	const folder = tarballs(temporaryFolder(t), { bugs: undefined, repository: undefined });
+	const lacking = await registry.run(folder, "--direct");
+	assert.match(lacking.output, /darwin-arm64: its manifest has no bugs, repository: /);
+	const security = join(registry.checkout, "SECURITY.md");
+	writeFileSync(security, "gh attestation verify FILE --repo OWNER/REPOSITORY");
+	for (const options of [["--direct"], ["--check", "v1.2.3"]]) {
+		const { output } = await registry.run(tarballs(temporaryFolder(t)), ...options);
+		assert.match(output, /^error: SECURITY\.md: expected the name of the repository, found OWNER/m);
+	}
 	assert.deepEqual(registry.names(), []);
 });
 
@@ -186,7 +207,7 @@ test("publish.mjs stages packages, and --approve publishes them in order", {
 	assert.equal(resumed.output.split("is staged already").length - 1, platforms.length);
 	assert.deepEqual(registry.names(), []);
 
-	const other = await registry.run(tarballs(temporaryFolder(t), "other"), "--approve");
+	const other = await registry.run(tarballs(temporaryFolder(t), { text: "other" }), "--approve");
 	assert.match(other.output, /is staged with other contents/);
 	assert.deepEqual(registry.names(), []);
 

@@ -6,14 +6,16 @@
  *     node tools/release/publish.mjs --approve [FOLDER]   publishes what is staged, if it has the same bytes
  *     node tools/release/publish.mjs --direct [FOLDER]    publishes them in a registry without staging
  *     node tools/release/publish.mjs --check v1.2.3       only checks that all manifests have that version
+ *
+ * It refuses what does not say where the repository is.
  */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { digest } from "../lib/cache.mjs";
-import { attempt, fail, npm, root, SHELL } from "../lib/run.mjs";
+import { attempt, fail, npm, root, run, SHELL } from "../lib/run.mjs";
 import {
 	checkManifests,
 	mainManifest,
@@ -32,7 +34,14 @@ const publishOptions = ["--access", "public", "--tag", version.includes("-") ? "
 const output = (args) => npm(args, { stdio: ["ignore", "pipe", "inherit"] }).trim();
 const integrityOf = (file) => `sha512-${digest("sha512", file, "base64")}`;
 
+function checkPlaceholders() {
+	for (const file of ["README.md", "SECURITY.md"])
+		if (readFileSync(join(root, file), "utf8").includes("OWNER/REPOSITORY"))
+			fail(`${file}: expected the name of the repository, found OWNER/REPOSITORY`);
+}
+
 function checkVersions(tag) {
+	checkPlaceholders();
 	checkManifests(tag.replace(/^v/, ""));
 	console.log(`publish: every manifest has the version of ${tag}`);
 }
@@ -58,6 +67,17 @@ function packagesIn(folder) {
 		const file = resolve(folder, `${base}-${version}.tgz`);
 		return { name, file, integrity: integrityOf(file) };
 	});
+}
+
+/** Fails unless the manifest of a package says where its repository is. */
+function checkAddresses({ name, file }) {
+	const options = { stdio: ["ignore", "pipe", "inherit"] };
+	const manifest = JSON.parse(run("tar", ["-xzOf", file, "package/package.json"], options));
+	const missing = ["homepage", "bugs", "repository"].filter((field) => !(field in manifest));
+	if (missing.length > 0)
+		fail(
+			`${name}: its manifest has no ${missing.join(", ")}: pack it where the remote "origin" is an https URL, or with GITHUB_SERVER_URL and GITHUB_REPOSITORY`,
+		);
 }
 
 /** Whether this version of a package is published in a registry; fails if it is with other contents. */
@@ -116,7 +136,10 @@ async function release(folder, { approve, direct }) {
 	if (!direct) checkNpm();
 	const registry = output(["config", "get", "registry"]).replace(/\/*$/, "/");
 	const waiting = [];
-	for (const item of packagesIn(folder))
+	const items = packagesIn(folder);
+	checkPlaceholders();
+	items.forEach(checkAddresses);
+	for (const item of items)
 		if (await isPublished(item, registry))
 			console.log(`publish: ${item.name}@${version} is published already`);
 		else waiting.push(item);
