@@ -382,7 +382,11 @@ impl NativeScorer {
         let ScorerConfig { scorer: options, embedder, .. } = config;
         let decode = |(source, bytes)| {
             let fingerprint = embedder.fingerprint()?;
-            let model = (&*fingerprint, embedder.known_dimensions());
+            let dimensions = match embedder.mode {
+                Mode::Off => embedder.known_dimensions(),
+                Mode::Auto | Mode::Required => embedder.dimensions().ok(),
+            };
+            let model = (&*fingerprint, dimensions);
             Ok((snapshot::decode(source, bytes, model)?, fingerprint))
         };
         let engine = match (config.requires_store, snapshot.map(decode).transpose()?) {

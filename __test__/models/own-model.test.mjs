@@ -131,6 +131,18 @@ test("a snapshot of one model is refused with another, and with other options", 
 		});
 });
 
+test("a snapshot with vectors of another length than those of its model is refused", async () => {
+	const model = modelFolder("bert");
+	const scorer = new Scorer({ model });
+	// As if they were from the model, which is not loaded yet.
+	scorer.cache.add(new Float32Array(384).fill(1));
+	const bytes = await scorer.snapshot();
+	const refused = { code: "INVALID_SNAPSHOT", message: /vectorLen: expected 48, got 384$/ };
+	await assert.rejects(Scorer.restore(bytes, { model }), refused);
+	const off = await Scorer.restore(bytes, { model, embedder: "off" });
+	assert.equal(off.status().cacheSize, 1);
+});
+
 test("configure takes another model, which empties the cache", async () => {
 	const body = async ({ scoring, input }) => {
 		const { configure, explainValue, status } = scoring;
