@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import {
+	assertEnds,
 	file,
+	folder,
+	kpScore,
 	linesOf,
 	onTerminal,
 	parsed,
@@ -61,15 +66,50 @@ test("kp-score shows progress and the time left on a terminal", { skip }, async 
 	);
 });
 
-test("kp-score --json on a terminal escapes control characters, and keeps the values", {
-	skip,
-}, async () => {
-	const objective = "Erase \u009b2J\u202eall\u2066";
-	file("controls.jsonl", linesOf([traceOf(1, { objective })]));
-	const args = ["import", "controls.jsonl", "--json", "--no-progress", "-q"];
-	const shown = await onTerminal(args);
-	assert.ok(shown.includes("\\u009b2J\\u202eall\\u2066"));
-	assert.equal(JSON.parse(shown).task.objective, objective);
+test("kp-score shows colours without a terminal if FORCE_COLOR is set, but not in files", async () => {
+	const found = async (FORCE_COLOR, ...more) => {
+		const env = { ...process.env, FORCE_COLOR };
+		return kpScore([...SCORE, "--table", ...more], { env });
+	};
+	for (const [value, isColoured] of [
+		["1", true],
+		["", true],
+		["0", false],
+		["false", false],
+	]) {
+		const { stdout, stderr } = await found(value);
+		assert.deepEqual(
+			[stdout, stderr].map((text) => text.includes(BOLD)),
+			[isColoured, isColoured],
+		);
+	}
+	await found("1", "-o", "coloured.txt");
+	assert.ok(!readFileSync(join(folder, "coloured.txt"), "utf8").includes(BOLD));
+});
+
+test("kp-score escapes control characters in every line of JSON, and keeps the values", async () => {
+	const objective = "Erase \u009b2J\u202eall\u2066\u061c \u2028end\u007f é";
+	const found = [traceOf(1, { objective }), traceOf(2, { confidence: 0.1, objective })];
+	file("controls.jsonl", linesOf(found));
+	for (const [command, ...more] of [
+		["score"],
+		["import"],
+		["import", "--dry-run"],
+		["explain"],
+		["select", "--count", "1", "-o", "controls-kept.jsonl", "--dropped", "controls-dropped.jsonl"],
+		["compare", "controls.jsonl"],
+		["calibrate", "--rows", "controls-rows.jsonl"],
+	]) {
+		const { stdout } = await assertEnds(0, [command, "controls.jsonl", ...more]);
+		const files = more.filter((name) => /^controls-/.test(name));
+		for (const text of [stdout, ...files.map((name) => readFileSync(join(folder, name), "utf8"))]) {
+			assert.doesNotMatch(text, /(?!\n)[\p{Cc}\p{Bidi_Control}\u2028]/u, command);
+			assert.ok(
+				!text.includes("Erase") || JSON.stringify(parsed(text)).includes(objective),
+				command,
+			);
+		}
+	}
 });
 
 test("rowTable fits the terminal, and shows ids that explain --id takes", () => {

@@ -4,7 +4,17 @@ const { claimInput } = require("./claims.js");
 const { Exit, InputError, Interrupted } = require("./exit.js");
 const { Output, openFile } = require("./output.js");
 const { inOrder } = require("./sources.js");
-const { count, hint, percent, say, showProgress, style, tally, warn } = require("./terminal.js");
+const {
+	count,
+	hint,
+	jsonLine,
+	percent,
+	say,
+	showProgress,
+	style,
+	tally,
+	warn,
+} = require("./terminal.js");
 
 /** The reasons for skipping a whole run. */
 const LOST = `late malformed no_objective no_samples no_steps success_unknown too_large
@@ -222,7 +232,7 @@ class Job extends AbortController {
 	async each(items, take, { isNeeded, isShown = !this.output.isTerminal, onError } = {}) {
 		const { options, output, sources } = this;
 		const write = ({ code, source, line, path, message }) =>
-			output.write(`${JSON.stringify({ error: { code, source, line, path, message } })}\n`);
+			output.write(jsonLine({ error: { code, source, line, path, message } }));
 		const show = onError ?? (output.isText ? sayError : write);
 		const remarks = new Remarks(options);
 		const isWanted = options.progress && !options.quiet && isShown;

@@ -7,7 +7,7 @@ const { openReplacement, targetOf } = require("@knowledgepulse/scoring/internal/
 const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
 const { claimOutput } = require("./claims.js");
 const { GRACE_MS, InputError, atEnd, cannot, causeOf } = require("./exit.js");
-const { say, shown } = require("./terminal.js");
+const { jsonLine, say, shown } = require("./terminal.js");
 const { Unfinished } = require("./unfinished.js");
 
 /** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
@@ -192,6 +192,6 @@ async function openFile(path, options) {
 }
 
 const show = (output, value, textOf) =>
-	output.write(output.isText ? textOf(value, output) : `${JSON.stringify(value)}\n`);
+	output.write(output.isText ? textOf(value, output) : jsonLine(value));
 
 module.exports = { Output, openFile, show };

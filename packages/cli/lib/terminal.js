@@ -1,4 +1,5 @@
 /** Formats text for terminals, safely. */
+const { WriteStream } = require("node:tty");
 const { styleText } = require("node:util");
 
 /** What the dimensions of a score are called, and their columns, by their names in reports. */
@@ -83,9 +84,14 @@ function tally(counts) {
 const bar = (value) => "█".repeat(Math.round(value * 20)).padEnd(20, "░");
 
 /** Control characters and bidirectional controls, except line feeds. */
-const UNSAFE = /(?!\n)[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
+const UNSAFE = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}](?<!\n)/gu;
 
-const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+/** Escapes what controls a terminal as in JSON, so that the value stays readable. */
+const escaped = (text) =>
+	text.replace(UNSAFE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** A value as a line of JSON, which may be shown on a terminal later. */
+const jsonLine = (value) => `${escaped(JSON.stringify(value))}\n`;
 
 /** Delimits styled text until it is written. Random, so that foreign text cannot contain it. */
 const MARK = Math.random().toString(36);
@@ -95,13 +101,22 @@ const style = (format, text) => `${MARK}${format}${MARK}${text}${MARK}`;
 
 const STYLED = new RegExp(style("(.*?)", "(.*?)"), "gs");
 
-/** Applies styles, and escapes control characters as in JSON, so that the value stays readable. */
+/** Whether a stream shows colours; one that is no terminal, if FORCE_COLOR is set. */
+function isColoured(stream) {
+	// Node.js has styleText from 20.12 on.
+	if (!styleText) return false;
+	const isOwn = [process.stdout, process.stderr].includes(stream);
+	const isForced = isOwn && process.env.FORCE_COLOR !== undefined;
+	// NO_COLOR and FORCE_COLOR count in hasColors().
+	return (stream.isTTY || isForced) && WriteStream.prototype.hasColors.call(stream);
+}
+
+/** Applies styles, and escapes control characters. */
 function shown(text, stream) {
-	// Node.js has styleText from 20.12 on. NO_COLOR counts in hasColors().
-	const isColoured = stream.isTTY === true && stream.hasColors() && styleText;
-	return text
-		.replace(UNSAFE, escaped)
-		.replace(STYLED, (_, format, part) => (isColoured ? styleText(format, part) : part));
+	const styled = isColoured(stream)
+		? (_, format, part) => styleText(format, part, { validateStream: false })
+		: "$2";
+	return escaped(text).replace(STYLED, styled);
 }
 
 /** Parameters in URLs whose values are no secrets. */
@@ -196,6 +211,7 @@ module.exports = {
 	fit,
 	grouped,
 	hint,
+	jsonLine,
 	masked,
 	percent,
 	plain,

@@ -1,6 +1,7 @@
 /** What `-o` of import and select gets: traces, or messages for training. */
 const { projectOf } = require("./facts.js");
 const { Redaction } = require("./redaction.js");
+const { jsonLine } = require("./terminal.js");
 
 /** A trace that says whether its success is only assumed, so that it stays so when it is read again. */
 function traceOf({ trace, provenance }) {
@@ -37,7 +38,7 @@ class Writer {
 	/** Resolves to the line of a run: `{ trace, provenance }`, of messages with `messages`, `tools` and `more` metadata. */
 	async lineOf(item) {
 		const value = isMessages(this.#options) ? messagesOf(item) : traceOf(item);
-		return `${JSON.stringify((await this.#redaction?.clean(value)) ?? value)}\n`;
+		return jsonLine((await this.#redaction?.clean(value)) ?? value);
 	}
 
 	/** What was done about secrets; empty if nothing was asked for. */

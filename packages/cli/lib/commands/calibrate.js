@@ -8,7 +8,7 @@ const { Job } = require("../job.js");
 const { Labels } = require("../labels.js");
 const { profilesOf } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
-const { count, warn } = require("../terminal.js");
+const { count, jsonLine, warn } = require("../terminal.js");
 
 function label(rows, labels) {
 	for (const row of rows) {
@@ -38,7 +38,7 @@ module.exports = async function calibration([args], options) {
 	const rows = [];
 	await eachRow(sources, job, (row) => rows.push(row));
 	if (labels && !job.signal.aborted) label(rows, labels);
-	for (const row of rows) await rowsFile?.write(`${JSON.stringify(row)}\n`);
+	for (const row of rows) await rowsFile?.write(jsonLine(row));
 	await rowsFile?.commit();
 	const { signal } = job;
 	const target = targetOf(options);

@@ -3,7 +3,17 @@ const { InputError } = require("../exit.js");
 const { eachRow } = require("../rows.js");
 const { Job } = require("../job.js");
 const { sourcesOf } = require("../sources.js");
-const { DIMENSIONS, cell, count, fit, signed, style, warn, widthOf } = require("../terminal.js");
+const {
+	DIMENSIONS,
+	cell,
+	count,
+	fit,
+	jsonLine,
+	signed,
+	style,
+	warn,
+	widthOf,
+} = require("../terminal.js");
 
 /** Changes below this come from rounding. */
 const NOTHING = 1e-12;
@@ -92,7 +102,7 @@ module.exports = async function compare([before, after], options) {
 	} else
 		for (const pair of pairs) {
 			if (output.isClosed) break;
-			await output.write(`${JSON.stringify(pair)}\n`);
+			await output.write(jsonLine(pair));
 		}
 	await job.commit();
 	summarise(job, pairs, changed);

@@ -3,7 +3,7 @@ const { importTraces } = require("../engine.js");
 const { Job, sayError } = require("../job.js");
 const { Labels } = require("../labels.js");
 const { sourcesOf } = require("../sources.js");
-const { count, style } = require("../terminal.js");
+const { count, jsonLine, style } = require("../terminal.js");
 const { Writer } = require("../written.js");
 
 function textOf(inputs) {
@@ -37,7 +37,7 @@ module.exports = async function importing([args], given) {
 	const remarks = await job.each(imported, take, shown);
 	const { inputs } = remarks;
 	if (dryRun && output.isText) await output.write(textOf(inputs));
-	else if (dryRun) for (const input of inputs) await output.write(`${JSON.stringify(input)}\n`);
+	else if (dryRun) for (const input of inputs) await output.write(jsonLine(input));
 	await job.commit();
 	const traces = count(remarks.traces, "trace");
 	if (!output.isClosed) {

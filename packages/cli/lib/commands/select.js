@@ -10,7 +10,7 @@ const { openAlone, openScorer } = require("../scorer.js");
 const { Selection, keptEarlier, scored } = require("../selection.js");
 const { sourcesOf } = require("../sources.js");
 const { Spool } = require("../spool.js");
-const { count, percent, style, tally } = require("../terminal.js");
+const { count, jsonLine, percent, style, tally } = require("../terminal.js");
 const { Writer, isMessages, traceOf } = require("../written.js");
 
 function commonFolder(paths) {
@@ -114,7 +114,7 @@ module.exports = async function select([args], given) {
 	if (job.endedEarly("while it wrote: the memory stays as it was")) return job.exitCode();
 	const { stood, others } = selection.dropped(kept);
 	for (const { row, ...why } of rest ? [...stood, ...others] : [])
-		await rest.write(`${JSON.stringify({ ...row, ...why })}\n`);
+		await rest.write(jsonLine({ ...row, ...why }));
 	await rest?.commit();
 	const names = new Set(rows.map(({ source }) => source.name));
 	const logs = job.sources.filter(({ name }) => names.has(name));
