@@ -93,7 +93,9 @@ exports.PostgresStore = class PostgresStore {
 	}
 
 	async append(entries, options) {
-		return this.#track(() => this.#append(entries, options));
+		return this.#track(() =>
+			this.#append(entries, options).catch((error) => this.#appendEach(entries, options, error)),
+		);
 	}
 
 	async read(options) {
@@ -150,6 +152,21 @@ exports.PostgresStore = class PostgresStore {
 		throw new ScoringError("the server answers without a page", { code: "STORE_UNAVAILABLE" });
 	}
 
+	/** Appends what the database can hold, so that the others alone are asked for again, and fail. */
+	async #appendEach(entries, options, error) {
+		if (!UNTRANSLATABLE.includes(error.cause?.code)) throw error;
+		let added = 0;
+		for (const entry of entries)
+			try {
+				await this.#append([entry], options);
+				added += 1;
+			} catch (one) {
+				if (!UNTRANSLATABLE.includes(one.cause?.code)) throw one;
+			}
+		if (added === 0) throw error;
+		return this.#append([], options);
+	}
+
 	/** Makes `close` wait for a call. */
 	async #track(work) {
 		if (this.#closing) throw new ScoringError("the store is closed", { code: "CLOSED" });
@@ -192,7 +209,9 @@ exports.PostgresStore = class PostgresStore {
 				} else if (isUndefined && (await isOlder(this.#pool, signal))) throw mismatch(LACKING);
 				else {
 					if (UNTRANSLATABLE.includes(error?.code))
-						await withClient(this.#pool, signal, checkEncoding);
+						await withClient(this.#pool, signal, (client) =>
+							checkEncoding(client, { cause: error }),
+						);
 					throw this.#toError(error);
 				}
 			}

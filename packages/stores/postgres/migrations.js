@@ -27,7 +27,7 @@ const OWNER = `SELECT current_user::pg_catalog.text AS own,
 	JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) n.nspowner
 	WHERE n.nspname OPERATOR(pg_catalog.=) 'kp_novelty'::pg_catalog.name`;
 
-const mismatch = (message) => new ScoringError(message, { code: "STORE_MISMATCH" });
+const mismatch = (message, more) => new ScoringError(message, { code: "STORE_MISMATCH", ...more });
 
 const sqlOf = (file) => readFileSync(join(__dirname, "migrations", file), "utf8");
 
@@ -53,11 +53,11 @@ async function hasSchema(client) {
 	return owner !== undefined;
 }
 
-/** Throws unless the database can hold every id. */
-async function checkEncoding(client) {
+/** Throws unless the database can hold every id; with the error that shows it, if any. */
+async function checkEncoding(client, more) {
 	const [{ encoding }] = (await client.query(ENCODING)).rows;
 	if (encoding !== "UTF8")
-		throw mismatch(`the database has the encoding ${encoding}, a store needs UTF8`);
+		throw mismatch(`the database has the encoding ${encoding}, a store needs UTF8`, more);
 }
 
 /** Makes the schema if there is none. The functions of one that another role has made are never called. */

@@ -98,12 +98,17 @@ describe("migrations", { skip: missing }, () => {
 		const score = (id) => scorer.explainValue({ ...trace({ objective: id }), id });
 		const [one, two] = [await score("é"), await score("é again")];
 		await assert.rejects(score("👩‍🚀"), refusal);
+		// In one batch.
+		const together = ["with", "👩‍🚀", "others", "🦉"].map(score);
+		const settled = await Promise.allSettled(together);
+		const found = settled.map(({ value, reason }) => value?.novelty.seq ?? reason.message);
+		assert.deepEqual(found, [3, refusal.message, 4, refusal.message]);
 		const { novelty } = await score("again");
 		assert.deepEqual(
 			[one, two].map(({ novelty }) => novelty.source),
 			["store", "store"],
 		);
-		assert.deepEqual([novelty.source, novelty.seq], ["store", 3]);
+		assert.deepEqual([novelty.source, novelty.seq], ["store", 5]);
 		scorer.close();
 		await pool.end();
 	});
