@@ -39,6 +39,13 @@ const OPTIONS = {
 	migrate: kinds.flag,
 };
 
+/** Whether a page has every entry. Between two statements of one append, somebody may have deleted rows by hand. */
+function isWhole({ head, first, reset, entries }, { after, limit }) {
+	const start = reset ? first : (after?.seq ?? 0) + 1;
+	const count = Math.min(limit, head + 1 - start);
+	return entries.length === count && (count === 0 || entries.at(-1).seq === start + count - 1);
+}
+
 function makePool(connectionString) {
 	let pg;
 	try {
@@ -99,11 +106,7 @@ exports.PostgresStore = class PostgresStore {
 	}
 
 	async read(options) {
-		return this.#track(async () => {
-			const page = await this.#call("read", options);
-			// Without one, the namespace or a new epoch must be created.
-			return page ?? this.#append([], { ...options, keepFrom: null });
-		});
+		return this.#track(() => this.#read(options));
 	}
 
 	async header({ signal }) {
@@ -148,8 +151,15 @@ exports.PostgresStore = class PostgresStore {
 		const { durable } = this.#options;
 		const more = [options.keepFrom, durable, LOCK_TIMEOUT_MS, ...writeEntries(entries)];
 		const page = await this.#call("append", options, more);
-		if (page) return page;
-		throw new ScoringError("the server answers without a page", { code: "STORE_UNAVAILABLE" });
+		if (!page)
+			throw new ScoringError("the server answers without a page", { code: "STORE_UNAVAILABLE" });
+		return isWhole(page, options) ? page : this.#read(options);
+	}
+
+	async #read(options) {
+		const page = await this.#call("read", options);
+		// Without one, the namespace or a new epoch must be created.
+		return page ?? this.#append([], { ...options, keepFrom: null });
 	}
 
 	/** Appends what the database can hold, so that the others alone are asked for again, and fail. */

@@ -1,11 +1,8 @@
 /** Processes that share a store: their clocks differ, they are killed at random, and a server crashes meanwhile. */
 
 import assert from "node:assert/strict";
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import {
@@ -20,39 +17,12 @@ import { change, temporaryFile } from "../sqlite/files.mjs";
 import pg from "../support/driver.mjs";
 import { end, options as reading } from "../support/entries.mjs";
 import { missing as skip, startPostgres } from "../support/postgres.mjs";
+import { startClient } from "./clients.mjs";
 import { assertReplayed, entriesOf, isFailed } from "./replay.mjs";
 
 const DURATION_MS = isLongRun ? repeats(10_000) : 4_000;
 const PROCESSES = 8;
 const LONGEST_LIFE_MS = 4_000;
-
-const CLIENT = fileURLToPath(new URL("client.mjs", import.meta.url));
-
-/** Starts a process that scores, and collects its answers. */
-function startClient(parameters) {
-	const execArgv = ["--disable-warning=KNOWLEDGEPULSE_NO_STORE"];
-	const child = fork(CLIENT, [JSON.stringify(parameters)], { execArgv });
-	const ended = once(child, "close");
-	const answers = [];
-	child.on("message", (answer) => answers.push(answer));
-	return {
-		answers,
-		child,
-		/** Resolves with the first answer. */
-		ready: Promise.race([once(child, "message"), ended]),
-		async kill() {
-			child.kill("SIGKILL");
-			assert.deepEqual(await ended, [null, "SIGKILL"]);
-		},
-		/** Lets its calls settle. */
-		async stop() {
-			child.send("stop");
-			assert.deepEqual(await ended, [0, null]);
-			// The last message only says that there are no more.
-			answers.pop();
-		},
-	};
-}
 
 /**
  * Lets processes score while random ones are killed and replaced; calls `disturb(setup)`, if given,
@@ -193,9 +163,9 @@ test("processes whose clocks differ by up to two minutes give the scores of one"
 	t.after(() => store.close());
 	const cache = { maxElements: 60, ttlMs: 30_000 };
 	const clients = Array.from({ length: PROCESSES }, (_, i) => {
-		const skewMs = 60_000 * ((2 * i) / (PROCESSES - 1) - 1);
+		const ownSkewMs = 60_000 * ((2 * i) / (PROCESSES - 1) - 1);
 		const options = { cache, storeTimeoutMs: 10_000 };
-		return startClient({ place: { path }, options, name: `client${i}`, width: 2, skewMs });
+		return startClient({ place: { path }, options, name: `client${i}`, width: 2, ownSkewMs });
 	});
 	try {
 		await Promise.all(clients.map(({ ready }) => ready));

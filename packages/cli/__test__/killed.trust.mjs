@@ -1,0 +1,67 @@
+/** kp-score score --store -o that is killed at any moment: the same command gives all rows then, and adds each run once. */
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { repeats } from "../../../__test__/support/draws.mjs";
+import { DatabaseSync } from "../../stores/__test__/sqlite/files.mjs";
+import { assertEnds, endOf, file, folder, linesOf, parsed, start, traceOf } from "./support.mjs";
+
+const TIMES = repeats(20);
+/** Fewer than are compared, so that a row does not depend on when it was scored. */
+const RUNS = 900;
+
+const command = (name) => {
+	const store = ["--store", `sqlite:${name}.db?create=1`, "--novelty", "words"];
+	return ["score", "runs.jsonl", "-o", `${name}.jsonl`, ...store];
+};
+
+/** The rows of a command that has ended, which leaves no other file. */
+function rowsOf(name) {
+	const rows = parsed(readFileSync(join(folder, `${name}.jsonl`), "utf8"));
+	const db = new DatabaseSync(join(folder, `${name}.db`));
+	const ids = db.prepare("SELECT id FROM novelty_entries ORDER BY seq").all();
+	db.close();
+	assert.deepEqual(
+		ids.map(({ id }) => Buffer.from(id).toString()),
+		Array.from({ length: RUNS }, (_, n) => `t:${n}`),
+	);
+	const files = readdirSync(folder).filter((file) => file.startsWith(`${name}.jsonl`));
+	assert.deepEqual(files, [`${name}.jsonl`]);
+	for (const file of readdirSync(folder)) if (file !== "runs.jsonl") rmSync(join(folder, file));
+	return rows;
+}
+
+/** Starts a command and kills it: after it has made the store, unless it `isEarly`. Returns whether it had ended. */
+async function killed(longest, isEarly) {
+	const child = start(command("killed"));
+	const ended = endOf(child);
+	const isWaiting = () => !isEarly && !existsSync(join(folder, "killed.db"));
+	while (child.exitCode === null && isWaiting()) await sleep(1);
+	await sleep(Math.random() * longest);
+	child.kill("SIGKILL");
+	const { code, stderr } = await ended;
+	assert.ok(code === null || code === 0, stderr);
+	return code === 0;
+}
+
+test(`kp-score score --store -o that is killed ${TIMES} times gives each row and adds each run once`, {
+	skip: process.platform === "win32" && "no signals",
+}, async () => {
+	file("runs.jsonl", linesOf(Array.from({ length: RUNS }, (_, n) => traceOf(n))));
+	const began = performance.now();
+	await assertEnds(0, command("killed"), {});
+	const longest = performance.now() - began;
+	const expected = rowsOf("killed");
+	for (let kills = 0; kills < TIMES; ) {
+		let hasEnded = false;
+		// Some are killed more than once.
+		do {
+			hasEnded = await killed(longest / 2, Math.random() < 0.1);
+			kills += hasEnded ? 0 : 1;
+		} while (!hasEnded && Math.random() < 0.4);
+		if (!hasEnded) await assertEnds(0, command("killed"), {});
+		assert.deepEqual(rowsOf("killed"), expected);
+	}
+});
