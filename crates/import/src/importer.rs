@@ -1,6 +1,9 @@
 //! Imports inputs piece by piece.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    iter, mem,
+};
 
 use knowledgepulse_scoring::trace::quote;
 use knowledgepulse_workers::CancelToken;
@@ -262,30 +265,32 @@ impl Importer {
     /// Takes a value: for the session that is open, or else for the format that it has by its content.
     fn take(&mut self, input: &mut Input, value: Value, line: u64) {
         let Some(report) = self.reports.last_mut() else { return };
-        let last = input.readers.get(input.last);
-        if !last.is_some_and(|(_, reader)| reader.takes(value)) {
-            if let Some(elements) = elements(value) {
-                return elements.iter().for_each(|element| self.take(input, element, line));
-            }
-            let Some(format) = detect(value) else {
-                input.unknown += 1;
-                if input.unknown_names.len() < SHOWN_NAMES {
-                    let names = ["type", "role", "kind", "event", "method"];
-                    input.unknown_names.insert(quote(value.first_name(&names).unwrap_or("?")));
-                }
-                return report.skipped.add("unknown_record");
-            };
-            let is_it = |(known, _): &(&Format, _)| known.name == format.name;
-            let index = input.readers.iter().position(is_it).unwrap_or(input.readers.len());
-            if index != input.last {
-                self.hand_over(input);
-            }
-            if index == input.readers.len() {
+        let takes = |index: &usize| {
+            input.readers.get(*index).is_some_and(|(_, reader)| reader.takes(value))
+        };
+        let open = iter::once(input.last).chain(0..input.readers.len()).find(takes);
+        let index = if let Some(index) = open {
+            index
+        } else if let Some(elements) = elements(value) {
+            return elements.iter().for_each(|element| self.take(input, element, line));
+        } else if let Some(format) = detect(value) {
+            let mut known = input.readers.iter();
+            known.position(|(known, _)| known.name == format.name).unwrap_or_else(|| {
                 input.readers.push((format, (format.open)()));
+                input.readers.len() - 1
+            })
+        } else {
+            input.unknown += 1;
+            if input.unknown_names.len() < SHOWN_NAMES {
+                let names = ["type", "role", "kind", "event", "method"];
+                input.unknown_names.insert(quote(value.first_name(&names).unwrap_or("?")));
             }
-            input.last = index;
+            return report.skipped.add("unknown_record");
+        };
+        if mem::replace(&mut input.last, index) != index {
+            self.hand_over(input);
         }
-        let (format, reader) = &mut input.readers[input.last];
+        let (format, reader) = &mut input.readers[index];
         let is_read = format.name != unread::FORMAT.name;
         let Some(report) = self.reports.last_mut() else { return };
         if is_read && self.options.format.as_ref().is_some_and(|wanted| wanted != format.name) {

@@ -39,10 +39,9 @@ impl sessions::Session for Session {
     }
 
     fn takes(&self, record: Value, kind: &str) -> bool {
-        let has = |names: [&str; 2]| names.iter().all(|name| record.has(name));
-        (kind == "message" && (record.object("message").is_some() || has(["role", "content"])))
-            || matches!(kind, "todo_state" | "compaction_state" | "session_end")
-            || (!kind.is_empty() && has(["id", "timestamp"]) && !record.has("role"))
+        let is_bare = || ["timestamp", "role", "content"].iter().all(|name| record.has(name));
+        (kind == "message" && (record.object("message").is_some() || is_bare()))
+            || kind.ends_with("_state")
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {

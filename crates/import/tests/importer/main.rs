@@ -1,6 +1,7 @@
 //! What becomes of logs, in one program: each of its own would have to be linked.
 
 mod archives;
+mod detection;
 mod facts;
 mod formats;
 mod json;

@@ -1,0 +1,81 @@
+//! How the format of a record is told, and to which session it belongs.
+
+use knowledgepulse_import::Options;
+use knowledgepulse_test_support::{
+    importing::{self, Outcome},
+    logs,
+};
+use serde_json::{Value, json};
+
+use crate::{import, lines};
+
+/// Returns the logs with one record a line, and their formats.
+fn logs_of_lines() -> Vec<(String, Vec<Value>)> {
+    let files = logs().into_iter().flat_map(|logs| logs.files);
+    let texts = files.filter_map(|path| std::fs::read_to_string(path).ok());
+    let records = texts.filter_map(|text| {
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        let records: Option<Vec<Value>> =
+            lines.map(|line| serde_json::from_str(line).ok()).collect();
+        records.filter(|records| records.len() > 1 && records.iter().all(Value::is_object))
+    });
+    let named = records.filter_map(|records| {
+        let outcome = import(&lines(&records));
+        let [format] = outcome.report.formats[..] else { return None };
+        (outcome.report.traces > 0 && outcome.report.error_count == 0)
+            .then(|| (format.to_owned(), records))
+    });
+    named.collect()
+}
+
+fn traces(outcome: &Outcome) -> Vec<String> {
+    outcome.traces().map(|imported| imported.trace.to_string()).collect()
+}
+
+#[test]
+fn array_of_records_is_read_like_lines() {
+    let mut formats = Vec::new();
+    for (format, records) in logs_of_lines() {
+        let array = json!(records).to_string();
+        let options = Options { format: Some(format.clone()), ..importing::options() };
+        let of_format = importing::import([array.as_bytes()], &options);
+        let by_line = import(&lines(&records));
+        // An array of chat messages is a conversation by itself.
+        if format != "messages" {
+            assert_eq!(traces(&of_format), traces(&by_line), "{format}");
+            assert_eq!(traces(&import(&array)), traces(&by_line), "{format}");
+            formats.push(format);
+        }
+    }
+    formats.dedup();
+    assert!(formats.len() >= 8, "{formats:?}");
+}
+
+#[test]
+fn sessions_take_no_records_of_another_format() {
+    let mut logs = logs_of_lines();
+    logs.dedup_by(|next, log| next.0 == log.0);
+    for (format, begun) in &logs {
+        for (other, following) in logs.iter().filter(|(other, _)| other != format) {
+            let expected = [begun, following].map(|records| traces(&import(&lines(records))));
+            let mut expected = expected.concat();
+            expected.sort();
+            // Chat messages go on until another format follows, and Droid and Pi have the same messages.
+            let is_told =
+                [format, other].into_iter().all(|name| !["messages", "droid"].contains(&&**name));
+            let in_turns = (0..begun.len().max(following.len())).flat_map(|index| {
+                [begun, following]
+                    .into_iter()
+                    .filter_map(move |records| records.get(index).cloned())
+            });
+            let one_by_one = is_told.then(|| in_turns.collect());
+            for records in
+                [Some([&begun[..], following].concat()), one_by_one].into_iter().flatten()
+            {
+                let mut found = traces(&import(&lines(&records)));
+                found.sort();
+                assert_eq!(found, expected, "{format} and {other}");
+            }
+        }
+    }
+}
