@@ -108,7 +108,7 @@ impl Reader {
             Err(failure) => (self.line(), Err(failure)),
         };
         let is_line = !matches!(self.state, State::Documents(_));
-        let text = match found {
+        let mut text = match found {
             Ok(place) => read_text(line, &self.buffer[place], is_line, &self.cancel),
             Err(failure) => Text { line, document: None, error: Some((line, failure)) },
         };
@@ -116,6 +116,11 @@ impl Reader {
             State::Documents(_) if text.error.is_some() => self.state = State::Ended,
             State::Beginning if text.document.iter().flat_map(Document::roots).any(is_record) => {
                 self.state = State::Lines;
+            }
+            State::Beginning => {
+                if let Some((_, (Code::InvalidJson, found))) = &mut text.error {
+                    *found += "; text before a log must be removed";
+                }
             }
             _ => {}
         }

@@ -116,7 +116,12 @@ fn named(value: Value) -> Option<(&'static str, &'static [&'static str])> {
         && (value.object("info").first_name(&["trace_id", "request_id"]).is_some())
     {
         "a trace of MLflow; import its spans as OpenTelemetry exports them"
-    } else if first("observations").is_some_and(Value::is_string) {
+    } else if value
+        .list("observations")
+        .or_else(|| first("data")?.list("observations"))
+        .and_then(Array::first)
+        .is_some_and(Value::is_string)
+    {
         "an item of Langfuse's list of traces, whose `observations` are ids; import each trace as \
          `GET /api/public/traces/{id}` returns it"
     } else if name_of_telemetry(value).is_some_and(|name| name.starts_with("claude_code.")) {

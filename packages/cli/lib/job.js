@@ -53,7 +53,22 @@ function shareOf(inputs, sources, finished) {
 	return expected > 0 ? Math.min(finished / expected, 1) : 0;
 }
 
-const sayError = ({ message }) => say(style("red", message));
+/** Shows the first error of each kind in a source; at the end, how many more there were. */
+class Errors {
+	#counts = new Map();
+
+	show({ code, message, source }) {
+		const kind = `${code} in ${source}`;
+		const before = this.#counts.get(kind) ?? 0;
+		this.#counts.set(kind, before + 1);
+		if (before === 0) say(style("red", message));
+	}
+
+	end() {
+		for (const [kind, all] of this.#counts)
+			if (all > 1) say(style("dim", `${count(all - 1, "more error")}: ${kind}`));
+	}
+}
 
 /** Counts the traces and errors that were read, and warns of what they have in common. */
 class Remarks {
@@ -233,7 +248,8 @@ class Job extends AbortController {
 		const { options, output, sources } = this;
 		const write = ({ code, source, line, path, message }) =>
 			output.write(jsonLine({ error: { code, source, line, path, message } }));
-		const show = onError ?? (output.isText ? sayError : write);
+		const errors = new Errors();
+		const show = onError ?? (output.isText ? (error) => errors.show(error) : write);
 		const remarks = new Remarks(options);
 		const isWanted = options.progress && !options.quiet && isShown;
 		const stopProgress = showProgress(isWanted, () => {
@@ -261,6 +277,7 @@ class Job extends AbortController {
 			if (error !== this.signal.reason) throw error;
 		} finally {
 			stopProgress();
+			errors.end();
 		}
 		this.#errors += remarks.errors;
 		remarks.known = items.report.known ?? 0;

@@ -72,11 +72,13 @@ pub fn parse<'t>(
 ) -> (Tape<'t>, Option<Unread>) {
     let mut tape = Tape { text, ..Tape::default() };
     let mut error = parse_values(&mut tape, all, cancel);
-    if matches!(error, Some(Unread::Syntax(_)))
-        && let Some(mended) = with_lone_surrogates_replaced(&tape.text)
-    {
-        tape = Tape { text: Cow::Owned(mended), ..Tape::default() };
-        error = parse_values(&mut tape, all, cancel);
+    for mend in [with_lone_surrogates_replaced, with_null_for_no_numbers] {
+        if matches!(error, Some(Unread::Syntax(_)))
+            && let Some(mended) = mend(&tape.text)
+        {
+            tape = Tape { text: Cow::Owned(mended), ..Tape::default() };
+            error = parse_values(&mut tape, all, cancel);
+        }
     }
     tape.index.shrink_to_fit();
     (tape, error)
@@ -227,4 +229,20 @@ fn with_lone_surrogates_replaced(text: &str) -> Option<String> {
     };
     let mended = ESCAPE.replace_all(text, mend);
     (mended != text).then(|| mended.into_owned())
+}
+
+/// Replaces `NaN`, `Infinity` and `-Infinity`, which Python writes, by `null`; `None` if there are none.
+fn with_null_for_no_numbers(text: &str) -> Option<String> {
+    static TOKEN: Pattern =
+        Pattern::new(|| regex(r#"(?s)"(?:[^"\\]|\\.)*"|\bNaN\b|-?\bInfinity\b"#));
+    if !["NaN", "Infinity"].into_iter().any(|name| text.contains(name)) {
+        return None;
+    }
+    let (mut mended, mut end) = (String::new(), 0);
+    for token in TOKEN.find_iter(text).filter(|token| !token.as_str().starts_with('"')) {
+        mended += &text[end..token.start()];
+        mended += "null";
+        end = token.end();
+    }
+    (end > 0).then(|| mended + &text[end..])
 }

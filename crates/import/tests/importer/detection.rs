@@ -1,6 +1,6 @@
 //! How the format of a record is told, and to which session it belongs.
 
-use knowledgepulse_import::Options;
+use knowledgepulse_import::{Code, Options};
 use knowledgepulse_test_support::{
     importing::{self, Outcome},
     logs,
@@ -78,4 +78,117 @@ fn sessions_take_no_records_of_another_format() {
             }
         }
     }
+}
+
+/// Returns the only error of a log of which no format and no trace is reported.
+fn refusal(records: &[Value]) -> String {
+    let outcome = import(&lines(records));
+    let [Err(error)] = &outcome.items[..] else { panic!("{:?}", outcome.items) };
+    assert_eq!(
+        (error.code, &outcome.report.formats[..]),
+        (Code::UnknownFormat, &[][..]),
+        "{error}"
+    );
+    error.message.clone()
+}
+
+#[test]
+fn streams_of_other_tools_are_refused_by_name() {
+    let gemini = [
+        json!({ "type": "init", "session_id": "s", "model": "m" }),
+        json!({ "type": "message", "role": "user", "content": "Go" }),
+        json!({ "type": "message", "role": "assistant", "content": "I", "delta": true }),
+        json!({ "type": "tool_use", "tool_name": "f", "tool_id": "t", "parameters": {} }),
+        json!({ "type": "tool_result", "tool_id": "t", "status": "success", "output": "a" }),
+        json!({ "type": "error", "severity": "warning", "message": "w" }),
+        json!({ "type": "result", "status": "success", "stats": {} }),
+    ];
+    let droid = [
+        json!({ "type": "system", "subtype": "init", "cwd": "/", "session_id": "s", "tools": [], "model": "m" }),
+        json!({ "type": "message", "role": "user", "id": "1", "text": "Go", "session_id": "s" }),
+        json!({ "type": "tool_call", "id": "2", "toolId": "f", "parameters": {}, "session_id": "s" }),
+        json!({ "type": "tool_result", "id": "2", "toolId": "f", "value": "a", "session_id": "s" }),
+        json!({ "type": "completion", "finalText": "Done", "session_id": "s" }),
+    ];
+    let message = json!({ "role": "assistant", "content": [{ "type": "text", "text": "Done" }] });
+    let pi = [
+        json!({ "type": "agent_start" }),
+        json!({ "type": "turn_start" }),
+        json!({ "type": "message_end", "message": message }),
+        json!({ "type": "tool_execution_start", "toolCallId": "1", "toolName": "f", "args": {} }),
+        json!({ "type": "turn_end", "message": message, "toolResults": [] }),
+        json!({ "type": "agent_end", "messages": [message] }),
+    ];
+    for (name, records) in [("Gemini CLI", &gemini[..]), ("Droid", &droid), ("Pi", &pi)] {
+        for length in 1..=records.len() {
+            let found = refusal(&records[..length]);
+            assert!(
+                found.contains(&format!("the stream of {name}")) || found.contains("Factory Droid"),
+                "{found}"
+            );
+        }
+    }
+    // Another log may follow, and the stream may begin later.
+    let session =
+        json!({ "type": "user", "sessionId": "s", "message": { "role": "user", "content": "Go" } });
+    let both = import(&lines(&[&gemini[..], std::slice::from_ref(&session)].concat()));
+    assert_eq!(both.report.formats, ["claude-code"]);
+    assert_eq!(both.errors().count(), 1);
+}
+
+#[test]
+fn logs_that_are_not_read_are_refused_by_name() {
+    let telemetry = json!({ "resourceLogs": [{ "scopeLogs": [{ "logRecords": [
+        { "body": { "stringValue": "claude_code.user_prompt" } },
+    ] }] }] });
+    let spans = json!({ "resourceSpans": [{ "scopeSpans": [{ "spans": [
+        { "traceId": "t", "spanId": "1", "name": "claude_code.interaction" },
+    ] }] }] });
+    let prompt = json!({ "sessionId": "s", "messageId": 0, "type": "user", "message": "Go" });
+    for (log, name) in [
+        (json!({ "kind": 0, "v": { "requests": [] } }), "VS Code"),
+        (json!({ "kind": 2, "k": ["requests"], "v": [] }), "VS Code"),
+        (
+            json!({ "version": "v1", "kind": "Prompt", "data": { "message_id": "m", "content": [] } }),
+            "Kiro",
+        ),
+        (json!({ "history": [{ "user": {}, "assistant": {} }] }), "Kiro"),
+        (json!({ "messages": [{ "versions": [], "currentlySelected": 0 }] }), "LM Studio"),
+        (json!([prompt, prompt]), "`logs.json`"),
+        (
+            json!({ "specversion": "1.0", "type": "user.message", "source": "/", "data": {} }),
+            "CloudEvents",
+        ),
+        (json!({ "info": { "trace_id": "t" }, "data": { "spans": [] } }), "MLflow"),
+        (
+            json!({ "data": [{ "id": "t", "input": "Go", "output": [], "observations": ["o"] }] }),
+            "Langfuse",
+        ),
+        (json!({ "id": "t", "input": "Go", "output": [], "observations": ["o"] }), "Langfuse"),
+        (telemetry, "telemetry"),
+        (spans, "telemetry"),
+    ] {
+        let found = refusal(&[log]);
+        assert!(found.contains(name), "{found}");
+    }
+}
+
+#[test]
+fn wanted_format_is_named_beside_the_one_found() {
+    let session =
+        json!({ "type": "user", "sessionId": "s", "message": { "role": "user", "content": "Go" } });
+    let options = Options { format: Some("codex".into()), ..importing::options() };
+    let outcome = importing::import([session.to_string().as_bytes()], &options);
+    let found = "the log: expected a log of the format codex, found claude-code";
+    assert_eq!(outcome.errors().map(|error| &*error.message).collect::<Vec<_>>(), [found]);
+}
+
+#[test]
+fn text_before_a_document_is_one_error() {
+    let log = "Exporting\n{\n  \"messages\": [\n    { \"role\": \"user\", \"content\": \"Go\" },\n\
+               { \"role\": \"assistant\", \"content\": \"Gone\" }\n  ]\n}\n";
+    let outcome = importing::check(log.as_bytes(), 7, &importing::options());
+    let errors: Vec<_> = outcome.errors().map(|error| (error.code, error.line)).collect();
+    assert_eq!((errors, outcome.traces().count()), (vec![(Code::InvalidJson, Some(1))], 1));
+    assert!(outcome.errors().next().unwrap().message.ends_with("must be removed"));
 }

@@ -22,6 +22,14 @@ fn document_replaces_lone_surrogates() {
 }
 
 #[test]
+fn document_has_null_for_what_is_no_number() {
+    let text = r#"{"NaN":[NaN,-Infinity,"\"NaN",1],"b":Infinity}"#;
+    let expected = r#"{"NaN":[null,null,"\"NaN",1],"b":null}"#;
+    assert_eq!(parse(text).root().to_json(), expected);
+    assert!(Document::parse("[NaNs]").is_err() && Document::parse("NaN").is_ok());
+}
+
+#[test]
 fn document_keeps_all_numbers() {
     let text = "[0,268435455,268435456,4294967296,18446744073709551615,-1,-9223372036854775808,0.5,1e+300]";
     assert_eq!(parse(text).root().to_json(), text);
