@@ -1,5 +1,7 @@
 //! The text of values.
 
+use std::ops::Range;
+
 use crate::{
     call::ToolResult,
     converse,
@@ -121,19 +123,63 @@ pub fn text_of_summary(part: Value) -> Option<String> {
 
 /// Removes elements with these tags from a text, and counts each.
 pub fn without(tags: &[&str], text: String, reason: &str, skipped: &mut Skipped) -> String {
-    let place = |rest: &str| {
-        let places = tags.iter().filter_map(|tag| {
-            let begin = rest.find(&format!("<{tag}>"))?;
-            let end = format!("</{tag}>");
-            Some((begin, begin + rest[begin..].find(&end)? + end.len()))
-        });
-        places.min()
-    };
-    let (mut kept, mut rest) = (String::new(), text.as_str());
-    while let Some((begin, end)) = place(rest) {
-        kept.push_str(&rest[..begin]);
-        rest = &rest[end..];
+    let (mut kept, mut end) = (String::new(), 0);
+    for element in elements(tags, &text) {
+        kept.push_str(&text[end..element.place.start]);
+        end = element.place.end;
         skipped.add(reason);
     }
-    if rest.len() == text.len() { text } else { kept + rest }
+    if end == 0 { text } else { kept + &text[end..] }
+}
+
+/// An element of a text, such as `<tag name="value">inside</tag>`.
+pub struct Element<'t> {
+    pub place: Range<usize>,
+    pub inside: &'t str,
+}
+
+/// Returns the elements with these tags, each of which ends with the first end of its tag, in time in proportion to the
+/// length of the text.
+pub fn elements<'t>(tags: &[&str], text: &'t str) -> impl Iterator<Item = Element<'t>> {
+    let mut tags: Vec<_> = tags.iter().map(|tag| Tag::new(tag)).collect();
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        tags.retain_mut(|tag| tag.advance(text, from).is_some());
+        let tag = tags.iter().min_by_key(|tag| tag.begin)?;
+        from = tag.end + tag.close.len();
+        Some(Element { place: tag.begin..from, inside: &text[tag.inside..tag.end] })
+    })
+}
+
+/// The next element with a tag in a text.
+struct Tag {
+    open: String,
+    close: String,
+    begin: usize,
+    inside: usize,
+    /// The place of the first `close` after `inside`.
+    end: usize,
+}
+
+impl Tag {
+    fn new(name: &str) -> Self {
+        let (open, close) = (format!("<{name}"), format!("</{name}>"));
+        Self { open, close, begin: 0, inside: 0, end: 0 }
+    }
+
+    /// Goes on to the next element from a place on; `None` if there is none.
+    fn advance(&mut self, text: &str, from: usize) -> Option<()> {
+        let find = |what: &str, from: usize| Some(from + text[from..].find(what)?);
+        while self.inside == 0 || self.begin < from {
+            let begin = find(&self.open, self.begin.max(from))?;
+            let name_end = begin + self.open.len();
+            let is_whole = text[name_end..].starts_with(['>', ' ', '\t', '\r', '\n']);
+            (self.begin, self.inside) =
+                if is_whole { (begin, find(">", name_end)? + 1) } else { (name_end, 0) };
+        }
+        if self.end < self.inside {
+            self.end = find(&self.close, self.inside)?;
+        }
+        Some(())
+    }
 }

@@ -17,12 +17,11 @@ use crate::{
     ids::Ids,
     json::{self, Members, Value},
     messages::{call_of_part, is_result_type, parts, result_of_part},
-    pattern::{Pattern, regex},
     provenance::Origin,
     run::Run,
     sessions::{self, Interleaved},
     skipped::Skipped,
-    text::{text_of_part, without},
+    text::{elements, text_of_part, without},
     time,
 };
 
@@ -265,7 +264,7 @@ impl Session {
                     let is_first = mem::take(&mut is_first) && run.events.is_empty();
                     let text = match author {
                         Author::Person => read_human(&text, is_first, run),
-                        Author::Channel => Some(inside_tags(&text).unwrap_or(text)),
+                        Author::Channel => Some(inside_tags(&["channel"], &text).unwrap_or(text)),
                         Author::Program => read_notice(&text, run),
                     };
                     texts.extend(text.filter(|text| !json::is_blank(text)));
@@ -370,16 +369,9 @@ const NOT_HUMAN: [(&str, &str); 14] = [
 /// The tags of messages of other agents.
 const AGENTS: [&str; 3] = ["teammate-message", "agent-message", "cross-session-message"];
 
-/// Returns what is inside the tags of a channel, or of messages of other agents.
-fn inside_tags(text: &str) -> Option<String> {
-    static MESSAGE: Pattern = Pattern::new(|| {
-        let message = |tag: &str| format!(r"<{tag}\b[^>]*>(.*?)</{tag}>");
-        let tags = AGENTS.into_iter().chain(["channel"]).map(message);
-        regex(&format!("(?s){}", tags.collect::<Vec<_>>().join("|")))
-    });
-    let messages = MESSAGE.captures_iter(text);
-    let inside = messages.filter_map(|message| message.iter().flatten().nth(1));
-    let inside = inside.map(|inside| json::trimmed(inside.as_str()));
+/// Returns what is inside the elements with these tags.
+fn inside_tags(tags: &[&str], text: &str) -> Option<String> {
+    let inside = elements(tags, text).map(|message| json::trimmed(message.inside));
     let inside: Vec<_> = inside.filter(|inside| !inside.is_empty()).collect();
     (!inside.is_empty()).then(|| inside.join("\n"))
 }
@@ -392,7 +384,7 @@ fn read_human(text: &str, is_first: bool, run: &mut Run) -> Option<String> {
     // The task of a member of a team is its objective.
     if is_of_agent
         && is_first
-        && let Some(task) = inside_tags(text)
+        && let Some(task) = inside_tags(&AGENTS, text)
     {
         run.facts.collected.of_agents += 1;
         return Some(task);

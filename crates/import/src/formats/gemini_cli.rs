@@ -5,7 +5,10 @@
 //! - sessions in the tests of agent-sessions, of agentsview and of Entire | 0.40; 651e854f, 53860074, 394f81fa | 2026-11-22 | captured
 //! - sessions with context and checkpoints | 0.43 to 0.50 | 2026-11-26 | written
 
-use std::{collections::HashSet, mem};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    mem,
+};
 
 use crate::{
     call::{Call, ToolResult},
@@ -216,7 +219,7 @@ fn read_answer(message: Value, run: &mut Conversation) {
     let begin = run.events.len();
     let turn = run.next_turn();
     let turn = run.read_content(content, turn);
-    let end = run.events.len();
+    let mut of_content = OfContent::new(&run.events, begin);
     run.read_each(message.member("toolCalls"), |run, value| {
         let call = call_of_part(value, turn);
         let has_failed = matches!(value.text("status"), Some("error" | "cancelled"));
@@ -227,13 +230,9 @@ fn read_answer(message: Value, run: &mut Conversation) {
         };
         let flag = has_failed.then_some(true).or_else(|| flag(value));
         let result = output.map(|output| output.into_result(flag));
-        let place = |is_it: &dyn Fn(&Call) -> bool| {
-            let mut places = begin..end;
-            places.find(|place| run.events[*place].call().is_some_and(is_it))
+        let Some(place) = of_content.place(&call) else {
+            return run.call_with_result(call, result);
         };
-        let of_content = place(&|other| other.id.is_some() && other.id == call.id)
-            .or_else(|| place(&|other| other.id.is_none() && other.name == call.name));
-        let Some(place) = of_content else { return run.call_with_result(call, result) };
         run.skipped.add("repeated");
         run.answer(&call, result);
         if let Some(said) = run.events[place].call().cloned() {
@@ -241,6 +240,44 @@ fn read_answer(message: Value, run: &mut Conversation) {
         }
     });
     run.end_step();
+}
+
+/// The places of the calls in the content of an answer, which stand beside it as well.
+struct OfContent {
+    by_id: HashMap<String, usize>,
+    /// Those without an id, by name.
+    others: HashMap<String, VecDeque<usize>>,
+}
+
+impl OfContent {
+    fn new(events: &[Event], begin: usize) -> Self {
+        let mut places = Self { by_id: HashMap::new(), others: HashMap::new() };
+        for (place, event) in events.iter().enumerate().skip(begin) {
+            match event.call() {
+                Some(Call { id: Some(id), .. }) => {
+                    places.by_id.entry(id.clone()).or_insert(place);
+                }
+                Some(Call { name, .. }) => {
+                    places.others.entry(name.clone()).or_default().push_back(place);
+                }
+                None => {}
+            }
+        }
+        places
+    }
+
+    /// Returns the place of a call: of that with its id, else of the first one without an id and with its name, which
+    /// gets its id.
+    fn place(&mut self, call: &Call) -> Option<usize> {
+        let known = call.id.as_ref().and_then(|id| self.by_id.get(id));
+        known.copied().or_else(|| {
+            let others = self.others.get_mut(&call.name)?;
+            let Some(id) = &call.id else { return others.front().copied() };
+            let place = others.pop_front()?;
+            self.by_id.insert(id.clone(), place);
+            Some(place)
+        })
+    }
 }
 
 /// The type of a part with the response of a function.

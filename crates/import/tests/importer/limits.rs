@@ -11,7 +11,7 @@ use knowledgepulse_test_support::{
 };
 use serde_json::{Value, json};
 
-use crate::{PIECE, import, with};
+use crate::{PIECE, import, shapes::shapes, with};
 
 /// Returns how many of something a test has.
 fn many(count: usize) -> usize {
@@ -84,6 +84,16 @@ fn values_of_a_line_take_time_in_proportion_to_their_number() {
         let log = many(value) + rest;
         let bytes = log.len() as u64;
         assert_eq!(import_soon(value, log).report.bytes, bytes, "{value}");
+    }
+}
+
+#[test]
+fn lists_tags_and_nestings_take_time_in_proportion_to_their_number() {
+    let bytes = if is_long_run() { 4 << 20 } else { 64 << 10 };
+    for (name, make) in shapes() {
+        let log = make(bytes);
+        let size = log.len() as u64;
+        assert_eq!(import_soon(&name, log).report.bytes, size, "{name}");
     }
 }
 

@@ -7,6 +7,7 @@ mod formats;
 mod json;
 mod limits;
 mod messages;
+mod shapes;
 mod spans;
 mod trace;
 
