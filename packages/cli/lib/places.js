@@ -37,6 +37,7 @@ const PLACES = [
 	["cursor", join(home, ".cursor", "projects"), "*/agent-transcripts/**/*.jsonl"],
 	["cline", tasksOf("saoudrizwan.claude-dev"), TASKS],
 	["cline", join(home, ".cline", "data", "tasks"), TASKS],
+	["cline", join(home, ".cline", "data", "sessions"), "*/*.messages.json"],
 	["roo", tasksOf("rooveterinaryinc.roo-cline"), TASKS],
 	["pi", join(home, ".pi", "agent", "sessions"), "**/*.jsonl"],
 	["openclaw", join(home, ".openclaw", "agents"), "*/sessions/*.jsonl"],

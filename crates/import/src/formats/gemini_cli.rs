@@ -18,7 +18,7 @@ use crate::{
     format::{Format, Sink, open},
     ids::{Ids, hash},
     json::{BLANK, Members, Value},
-    messages::{Conversation, call_of_part, parts},
+    messages::{Conversation, SETUP, call_of_part, parts},
     run::Run,
     sessions::{self, Sessions},
     skipped::Skipped,
@@ -171,7 +171,8 @@ fn read(message: Value, run: &mut Conversation) {
 }
 
 /// The beginnings of texts in user messages that Gemini CLI or its relatives wrote, and the reasons to skip those.
-const NOT_HUMAN: [(&str, &str); 4] = [
+const NOT_HUMAN: [(&str, &str); 5] = [
+    (SETUP, "context"),
     ("<session_context>", "context"),
     ("<hook_context>", "context"),
     ("<qwen:", "context"),

@@ -9,6 +9,7 @@ use crate::{
     facts::Tokens,
     format::{Format, open},
     json::{Members, Value},
+    messages::Harness,
     run::Run,
     sessions::{self, Sessions},
 };
@@ -40,6 +41,7 @@ impl sessions::Session for Session {
 
     fn read(&mut self, record: Value, run: &mut Run) {
         const USAGE: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
+        run.harness = Harness::OpenClaw;
         let message = record.object("message");
         let is_mirror = message.text("provider") == Some("openclaw")
             && message.text("model") == Some("delivery-mirror");

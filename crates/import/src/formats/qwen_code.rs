@@ -43,7 +43,9 @@ impl sessions::Session for Session {
 
     fn read(&mut self, record: Value, run: &mut Run) {
         match record.text("type").unwrap_or_default() {
-            "user" if record.text("subtype") == Some("notification") => run.skipped.add("context"),
+            "user" if matches!(record.text("subtype"), Some("notification" | "cron")) => {
+                run.skipped.add("context");
+            }
             "user" => read_user(parts(record), None, run),
             "tool_result" => {
                 let status = record.object("toolCallResult").text("status");

@@ -3,7 +3,7 @@
 use std::{borrow::Borrow, collections::HashSet, mem};
 
 use super::{
-    harness::Harness,
+    harness::{Harness, SETUP},
     items::{self, ITEMS},
     message::{Messages, Side, Sides, messages_of, unwrapped},
     part_type::{is_reasoning_type, is_result_type, parts, typed},
@@ -43,7 +43,7 @@ pub struct Conversation {
     is_answer: bool,
     /// Results that follow after the last part of their step.
     results: Events,
-    harness: Harness,
+    pub harness: Harness,
     pub seen: Seen,
 }
 
@@ -136,6 +136,8 @@ impl Conversation {
             self.end_turn();
         }
         match role {
+            // As in Roo.
+            _ if message.flag("isSummary") == Some(true) => self.skipped.add("compact_summary"),
             _ if is_answer => self.read_assistant(Some(message), content(message)),
             "system" | "developer" | "SystemMessage" => self.read_system(content(message)),
             "user" | "human" | "HumanMessage" => self.read_user(content(message)),
@@ -377,12 +379,15 @@ impl Conversation {
         self.end_turn();
         let mut texts = self.read_user_parts(content);
         if self.harness == Harness::Unknown {
+            if texts.iter().any(|text| text.starts_with(SETUP)) {
+                return self.skipped.add_many("context", texts.len() as u64);
+            }
             self.harness = Harness::of(&texts);
         }
         if self.harness != Harness::Other {
-            let all = texts.len();
-            texts = texts.into_iter().filter_map(|text| self.harness.said(text)).collect();
-            self.skipped.add_many("context", (all - texts.len()) as u64);
+            let said =
+                texts.into_iter().filter_map(|text| self.harness.said(text, &mut self.skipped));
+            texts = said.collect();
         }
         self.say_human(&texts);
     }

@@ -1,6 +1,11 @@
 //! What programs put into user messages, beside what a person wrote.
 
-use crate::json::{BLANK, trimmed};
+use crate::{
+    json::{BLANK, is_blank, trimmed},
+    pattern::{Pattern, regex},
+    skipped::Skipped,
+    text::{elements, without},
+};
 
 /// The program that keeps a conversation.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -11,8 +16,20 @@ pub enum Harness {
     /// Cline or Roo.
     Cline,
     Kimi,
+    /// OpenClaw, or Pi, on which it is built.
+    OpenClaw,
     Other,
 }
+
+/// The beginning of the first message of a checkpoint of Gemini CLI.
+pub const SETUP: &str = "This is the Gemini CLI. We are setting up the context";
+
+/// What OpenClaw writes before a text: dates in brackets, and blocks of metadata.
+static METADATA: Pattern = Pattern::new(|| {
+    let date = r"\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [0-9]{4}-[0-9]{2}-[0-9]{2}[^\]\n]*\]";
+    let block = r"[^\n]*\(untrusted metadata\):\n```json\n(?s:.*?)\n```";
+    regex(&format!(r"^(?:\s*(?:{date}|{block}))+\s*"))
+});
 
 const DETAILS: &str = "<environment_details>";
 
@@ -22,26 +39,41 @@ const SAID: [&str; 4] = ["task", "feedback", "user_message", "answer"];
 impl Harness {
     /// Returns the harness whose first user message has these texts.
     pub fn of(texts: &[String]) -> Self {
-        let is_cline = texts.iter().any(|text| begins(text, &[DETAILS]));
+        let begin = [DETAILS, "<mode_notice>", "<user_input ", "<user_command "];
+        let is_cline = texts.iter().any(|text| begins(text, &begin));
         if is_cline { Self::Cline } else { Self::Other }
     }
 
-    /// Returns what a person wrote in a text of a user message; `None` if nothing.
-    pub fn said(self, text: String) -> Option<String> {
+    /// Returns what a person wrote in a text of a user message; `None` if nothing. Counts other texts.
+    pub fn said(self, text: String, skipped: &mut Skipped) -> Option<String> {
         let of_harness: &[&str] = match self {
             Self::Cline => &[DETAILS, "# task_progress", "[ERROR] You did not use a tool"],
             Self::Kimi => &["<system-reminder>", "<system>CHECKPOINT "],
+            Self::OpenClaw => {
+                &["A new session was started via /new", "Read HEARTBEAT.md if it exists"]
+            }
             Self::Unknown | Self::Other => &[],
         };
-        if begins(&text, of_harness) {
+        let length = text.len();
+        let text = match self {
+            Self::Cline => of_cline(without(&["mode_notice"], text, "context", skipped)),
+            Self::OpenClaw => match METADATA.find(&text) {
+                Some(found) => {
+                    skipped.add("context");
+                    text[found.end()..].to_owned()
+                }
+                None => text,
+            },
+            _ => text,
+        };
+        if text.len() < length && is_blank(&text) {
             return None;
         }
-        let inside = |tag: &&str| {
-            let begun = trimmed(&text).strip_prefix(&format!("<{tag}>"))?;
-            begun.strip_suffix(&format!("</{tag}>")).map(|inside| trimmed(inside).to_owned())
-        };
-        let inside = if self == Self::Cline { SAID.iter().find_map(inside) } else { None };
-        inside.or(Some(text))
+        if begins(&text, of_harness) {
+            skipped.add("context");
+            return None;
+        }
+        Some(text)
     }
 
     /// Returns whether the text of a result says that the tool failed.
@@ -57,6 +89,23 @@ impl Harness {
     fn has_line(self, result: &str, begin: &str) -> bool {
         self == Self::Cline && result.lines().any(|line| line.starts_with(begin))
     }
+}
+
+/// Returns a text of Cline with what a person wrote in place of the tags around it.
+fn of_cline(text: String) -> String {
+    let inside = |tag: &&str| {
+        let begun = trimmed(&text).strip_prefix(&format!("<{tag}>"))?;
+        begun.strip_suffix(&format!("</{tag}>")).map(|inside| trimmed(inside).to_owned())
+    };
+    if let Some(inside) = SAID.iter().find_map(inside) {
+        return inside;
+    }
+    let (mut said, mut end) = (String::new(), 0);
+    for element in elements(&["user_input", "user_command"], &text) {
+        said.extend([&text[end..element.place.start], element.inside]);
+        end = element.place.end;
+    }
+    if end == 0 { text } else { trimmed(&(said + &text[end..])).into() }
 }
 
 fn begins(text: &str, beginnings: &[&str]) -> bool {

@@ -12,6 +12,7 @@ mod tool_part;
 
 pub use self::{
     conversation::{Conversation, human},
+    harness::{Harness, SETUP},
     message::{
         CONTENTS, Messages, Side, Sides, content_of, is_message, is_readable, messages_of,
         unwrapped, with_role,

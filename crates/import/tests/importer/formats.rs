@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use knowledgepulse_import::{Code, Options, Origin, Skipped, UnreadCalls};
+use knowledgepulse_import::{Code, Imported, Options, Origin, Skipped, UnreadCalls};
 use knowledgepulse_test_support::importing::{self, Outcome, run, value_of};
 use serde_json::{Value, json};
 
-use crate::{import, lines, run_value, skipped, steps};
+use crate::{import, lines, run_value, skipped, steps, with};
 
 /// Returns the keys of the runs of a log.
 fn keys(outcome: &Outcome) -> Vec<Option<&str>> {
@@ -511,4 +511,100 @@ fn swe_agent_statuses_of_what_was_submitted_say_nothing_of_the_work() {
         }));
         assert_eq!(imported.provenance.success_from, origin, "{status}");
     }
+}
+
+/// Returns the objective, the steps and what is skipped of a run.
+fn told(imported: &Imported) -> (Value, Vec<String>, Value) {
+    let objective = value_of(imported)["task"]["objective"].clone();
+    (objective, steps(imported), skipped(imported))
+}
+
+#[test]
+fn cline_sessions_have_what_a_person_wrote_in_tags() {
+    let user = |texts: &[&str]| {
+        let parts: Vec<_> =
+            texts.iter().map(|text| json!({ "type": "text", "text": text })).collect();
+        json!({ "role": "user", "content": parts, "ts": 1_785_578_400_000_u64 })
+    };
+    let messages = json!([
+        user(&["<mode_notice>\nPlan mode\n</mode_notice>\n<user_input mode=\"plan\">Fix it</user_input>"]),
+        { "role": "assistant", "content": [{ "type": "text", "text": "How?" }], "modelInfo": { "id": "m" } },
+        user(&["<mode_notice>Act</mode_notice>", "<user_command slash=\"review\">Look</user_command> at a <b>"]),
+    ]);
+    let session = json!({ "version": 1, "updated_at": "2026-08-01T10:00:00.000Z", "agent": "lead", "sessionId": "s", "messages": messages });
+    let expected = (
+        json!("Fix it"),
+        vec!["thought How?".to_owned(), "observation Look at a <b>".into()],
+        json!({ "context": 2 }),
+    );
+    let imported = run_value(&session);
+    assert_eq!(told(&imported), expected);
+    assert_eq!(imported.provenance.key.as_deref(), Some("s"));
+    let metadata = value_of(&imported)["metadata"].clone();
+    assert_eq!(
+        (&metadata["task_domain"], &metadata["framework"]),
+        (&json!("code"), &json!("cline"))
+    );
+    assert_eq!(metadata["created_at"], "2026-08-01T10:00:00.000Z");
+    assert_eq!(imported.provenance.facts.as_ref().unwrap().models, ["m"]);
+    // The messages alone are a conversation.
+    assert_eq!(told(&run_value(&messages)), expected);
+    let other = import(&with(session, json!({ "agent": "teammate" })).to_string());
+    assert_eq!(importing::skipped(&other.report.skipped), json!({ "subagent": 1 }));
+}
+
+#[test]
+fn summaries_of_roo_and_the_setup_of_gemini_cli_are_no_persons() {
+    let text = |role: &str, text: &str| json!({ "role": role, "parts": [{ "text": text }] });
+    let setup = "This is the Gemini CLI. We are setting up the context for our chat.\nToday's date is Friday.";
+    let (task, answer) = (text("user", "Fix it"), text("model", "Done"));
+    let expected =
+        |reason: &str| (json!("Fix it"), vec!["thought Done".to_owned()], json!({ reason: 1 }));
+    let checkpoint = run_value(&json!([text("user", setup), task, answer]));
+    assert_eq!(told(&checkpoint), expected("context"));
+    let session = json!({ "sessionId": "s", "projectHash": "p", "messages": [
+        { "type": "user", "content": setup }, { "type": "user", "content": "Fix it" }, { "type": "gemini", "content": "Done" },
+    ] });
+    assert_eq!(told(&run_value(&session)), expected("context"));
+    for role in ["user", "assistant"] {
+        let summary =
+            json!({ "role": role, "content": "All so far", "isSummary": true, "condenseId": "c" });
+        assert_eq!(told(&run_value(&json!([task, summary, answer]))), expected("compact_summary"));
+    }
+}
+
+#[test]
+fn openclaw_and_qwen_code_write_texts_that_are_no_persons() {
+    let message = |role: &str, text: &str| json!({ "type": "message", "message": { "role": role, "content": [{ "type": "text", "text": text }] } });
+    let block = |name: &str| {
+        format!("{name} (untrusted metadata):\n```json\n{{\n  \"id\": \"1\"\n}}\n```\n\n")
+    };
+    let imported = run(&lines(&[
+        json!({ "type": "session", "id": "s" }),
+        message("user", "A new session was started via /new or /reset. Greet the user."),
+        message("assistant", "Hi"),
+        message(
+            "user",
+            &(block("Conversation info")
+                + &block("Sender")
+                + "[Wed 2026-02-11 10:00 GMT+8] Fix [it]"),
+        ),
+        message("user", "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly."),
+        message("user", &block("Sender")),
+        message("user", "[a] b"),
+    ]));
+    let expected = vec!["thought Hi".to_owned(), "observation [a] b".into()];
+    let skipped = json!({ "context": 4, "record:session": 1 });
+    assert_eq!(told(&imported), (json!("Fix [it]"), expected, skipped));
+
+    let record = |kind: &str, subtype: Option<&str>, text: &str| json!({ "type": kind, "uuid": text, "sessionId": "s", "subtype": subtype, "message": { "parts": [{ "text": text }] } });
+    let imported = run(&lines(&[
+        record("user", Some("cron"), "Nightly"),
+        record("user", None, "Fix it"),
+        record("assistant", None, "Done"),
+    ]));
+    assert_eq!(
+        told(&imported),
+        (json!("Fix it"), vec!["thought Done".into()], json!({ "context": 1 }))
+    );
 }
