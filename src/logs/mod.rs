@@ -22,7 +22,7 @@ use std::{
     },
 };
 
-use knowledgepulse_import::{Code, Imported, Importer, Kind, Members, Value, read_trace};
+use knowledgepulse_import::{Code, Document, Imported, ImportedTrace, Importer, Kind};
 use knowledgepulse_scoring::{
     Id, Trace,
     embed::Text,
@@ -222,10 +222,10 @@ impl Submitter {
     ///
     /// The error in place of the row, as JSON.
     fn submit(&self, imported: Imported, lines: &Arc<Lines>) -> std::result::Result<(), String> {
-        let Imported { trace: document, provenance, .. } = imported;
-        let value = document.root();
+        let Imported { trace: imported, provenance, .. } = imported;
         let mut text = self.embedder.text_buffer();
-        let trace = read_trace(value, |part| text.write_str(part))
+        let trace = imported
+            .read(|part| text.write_str(part))
             .map_err(|error| failure_json(&provenance.source, &error))?;
         let known = self.known.clone();
         let count = move || known.inspect(|known| _ = known.fetch_add(1, Ordering::Relaxed));
@@ -233,10 +233,8 @@ impl Submitter {
             count();
             return Ok(());
         }
-        let group = self.group.as_deref().and_then(|pointer| group_of(value, pointer));
-        let text_in = |object: &str, name| value.object(object).text(name).unwrap_or_default();
-        let created_at = text_in("metadata", "created_at").into();
-        let objective = text_in("task", "objective");
+        let group = self.group.as_deref().and_then(|pointer| group_of(&imported, pointer));
+        let (created_at, objective) = (imported.created_at().into(), imported.objective());
         let text = Text::new(text.into_string(), objective.len());
         let line = line_of(provenance, &trace, objective, created_at, group);
         let _submitting = lock(&self.submitting);
@@ -264,8 +262,9 @@ impl Submitter {
 }
 
 /// Returns the group of a trace: the value at a JSON pointer, if it is a string, a number or a boolean.
-fn group_of(trace: Value, pointer: &str) -> Option<String> {
-    let value = trace.pointer(pointer)?;
+fn group_of(trace: &ImportedTrace, pointer: &str) -> Option<String> {
+    let document = Document::parse(trace.to_string()).ok()?;
+    let value = document.root().pointer(pointer)?;
     match value.kind() {
         Kind::String(text) => Some(text.into()),
         Kind::Bool(_) | Kind::Number(_) => Some(value.to_json()),

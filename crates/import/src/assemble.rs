@@ -11,13 +11,14 @@ use crate::{
     events::Event,
     format::Format,
     imported::Imported,
-    json::{self, Build, Document, MAX_TEXT, Object, Unbuilt, json_of},
-    limits::{MAX_VALUES, NO_MEMORY, TOO_MANY_VALUES},
+    json::{self, MAX_TEXT, is_longer, json_of},
+    limits::{MAX_VALUES, TOO_MANY_VALUES},
     messages::has_call_type,
     options::{AssumeSuccess, Confidence, Options, UnreadCalls},
     provenance::{IMPORTER, Origin, Provenance, Source},
     run::Run,
-    steps::Steps,
+    steps::{self, steps_of},
+    trace::{ImportedTrace, Kept, Made, Metadata, Outcome, Task},
 };
 
 const SUCCESS_UNKNOWN: &str = "expected to know whether the run succeeded, found neither a label nor a \
@@ -39,6 +40,7 @@ pub fn trace_of(
     source: Source,
     options: &Options,
 ) -> Result<Option<Imported>, Failure> {
+    let size = run.size();
     let mut events = run.events.split_off(0);
     let all = events.len();
     events.retain(|event| match event {
@@ -47,8 +49,7 @@ pub fn trace_of(
     });
     run.skipped.add_many("empty_text", (all - events.len()) as u64);
     let calls = events.iter().filter_map(Event::call);
-    let inputs = calls.clone().map(|call| call.input.value());
-    if inputs.map(|input| input.count(usize::MAX)).sum::<usize>() > MAX_VALUES {
+    if calls.clone().map(|call| call.input.count()).sum::<usize>() > MAX_VALUES {
         return Err((Code::TooLarge, TOO_MANY_VALUES.into()));
     }
     let rejects = match options.unread_calls {
@@ -82,7 +83,7 @@ pub fn trace_of(
         events.remove(said);
     }
     let summary = summary(&events);
-    let steps = Steps::of(events, answered);
+    let steps = steps_of(events, answered);
     let mut none = |reason| {
         run.conversation.skipped.add(reason);
         Ok(None)
@@ -92,7 +93,7 @@ pub fn trace_of(
     }
     let Some((objective, objective_from)) = objective else { return none("no_objective") };
 
-    let key = run.key.clone().unwrap_or_else(|| steps.key(&objective));
+    let key = run.key.clone().unwrap_or_else(|| steps::key(&objective, &steps));
     let id = trace_id(format.name, &key);
     let given = options.success.or_else(|| options.labels.get(&id).copied());
     let (success, success_from) = match (given, run.label, run.has_failed) {
@@ -125,37 +126,32 @@ pub fn trace_of(
         (None, domain) => (domain, Origin::Format),
     };
 
-    let visibility = options.visibility.as_deref().unwrap_or("private");
-    let privacy_level = options.privacy_level.as_deref().unwrap_or("private");
-    let metadata = Object::<&dyn Build>(&[
-        ("created_at", &created_at),
-        ("task_domain", &domain),
-        ("success", &success),
-        ("quality_score", &0_u64),
-        ("visibility", &visibility),
-        ("privacy_level", &privacy_level),
-        ("framework", &format.name),
-    ]);
-    let trace = Document::build(Object::<&dyn Build>(&[
-        ("@context", &"https://openknowledgepulse.org/schema/v1"),
-        ("@type", &"ReasoningTrace"),
-        ("id", &id),
-        ("metadata", &metadata),
-        ("task", &Object(&[("objective", &objective)])),
-        ("steps", &steps),
-        (
-            "outcome",
-            &Object::<&dyn Build>(&[("result_summary", &summary), ("confidence", &confidence)]),
-        ),
-    ]));
-    let trace = trace.map_err(|error| {
-        let found = if error == Unbuilt::NoMemory { NO_MEMORY } else { TOO_LONG };
-        (Code::TooLarge, found.to_owned())
-    })?;
+    let private = || "private".to_owned();
+    let metadata = Metadata {
+        created_at,
+        task_domain: domain.to_owned(),
+        success,
+        quality_score: 0,
+        visibility: options.visibility.clone().unwrap_or_else(private),
+        privacy_level: options.privacy_level.clone().unwrap_or_else(private),
+        framework: format.name,
+    };
+    let trace = Made {
+        context: "https://openknowledgepulse.org/schema/v1",
+        kind: "ReasoningTrace",
+        id,
+        metadata,
+        task: Task { objective },
+        steps,
+        outcome: Outcome { result_summary: summary, confidence },
+    };
     // A line of JavaScript has both.
-    if trace.is_longer(MAX_TEXT.saturating_sub(json_of((&run.key, &facts)).len())) {
+    let rest = MAX_TEXT.saturating_sub(json_of((&run.key, &facts)).len());
+    // A byte takes at most six, and what is around a text less than an event.
+    if 8 * (size + trace.task.objective.len()) > rest && is_longer(&trace, rest) {
         return Err((Code::TooLarge, TOO_LONG.into()));
     }
+    let trace = ImportedTrace(Kept::Made(trace.into()));
     let provenance = Provenance {
         importer: IMPORTER,
         format: format.name,

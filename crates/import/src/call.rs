@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use serde::Serializer;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use crate::json::{self, Build, Document, Kind, Object, Value};
+use crate::json::{self, Canonical, Document, Kind, Value, json_of};
 
 /// The answer of the assistant that a call belongs to. The calls of one answer share a turn.
 pub type Turn = u32;
@@ -53,27 +54,44 @@ pub fn qualified(namespace: &str, name: &str) -> String {
 /// The maximum depth of an input: it is nested in three other values, and JSON nests at most 127 deep.
 const MAX_DEPTH: usize = 124;
 
-/// The input of a call: an object.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CallInput(Arc<Document<'static>>);
+/// The input of a call: an object, as JSON, and the number of values and names in it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct CallInput {
+    json: Arc<RawValue>,
+    #[serde(skip)]
+    count: usize,
+}
+
+impl PartialEq for CallInput {
+    fn eq(&self, other: &Self) -> bool {
+        self.json() == other.json()
+    }
+}
 
 impl CallInput {
     /// Returns an object of recorded values, or with the member `raw` if they nest too deep.
     pub fn of<'d>(members: impl IntoIterator<Item = (&'d str, Value<'d>)>) -> Self {
         let members: Vec<_> = members.into_iter().collect();
-        if members.iter().all(|(_, value)| value.depth() < MAX_DEPTH) {
-            return Self::made(Object(&members));
+        let json = json::written(|out| {
+            serde_json::Serializer::new(out).collect_map(members.iter().copied())
+        });
+        let json = json.unwrap_or_default();
+        if members.iter().any(|(_, value)| value.depth() >= MAX_DEPTH) {
+            return Self::of_text("raw", &json);
         }
-        let json = json::written(|out| serde_json::Serializer::new(out).collect_map(members));
-        Self::of_text("raw", &json.unwrap_or_default())
+        let counts = members.iter().map(|(_, value)| 1 + value.count(usize::MAX));
+        Self::made(json, 1 + counts.sum::<usize>())
     }
 
     pub fn of_text(name: &str, text: &str) -> Self {
-        Self::made(Object(&[(name, text)]))
+        Self::made(format!("{{{}:{}}}", json_of(name), json_of(text)), 3)
     }
 
-    fn made(object: impl Build) -> Self {
-        Self(Document::of(object).into())
+    /// Returns `null` if there was no memory for its JSON.
+    fn made(json: String, count: usize) -> Self {
+        let json = RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        Self { json: json.into(), count }
     }
 
     /// Returns a recorded input as an object. Text that is not JSON, and values that nest too deep, become the
@@ -95,23 +113,29 @@ impl CallInput {
     fn of_value(value: Value) -> Option<Self> {
         match value.kind() {
             Kind::Null => Some(Self::of([])),
-            Kind::Object(object) => (object.depth() <= MAX_DEPTH).then(|| Self::made(object)),
+            Kind::Object(object) => (object.depth() <= MAX_DEPTH)
+                .then(|| Self::made(object.to_json(), object.count(usize::MAX))),
             _ => (value.depth() < MAX_DEPTH).then(|| Self::of([("value", value)])),
         }
     }
 
-    pub fn value(&self) -> Value<'_> {
-        self.0.root()
+    pub fn json(&self) -> &str {
+        self.json.get()
     }
 
-    /// Returns the size in bytes.
-    pub fn size(&self) -> usize {
-        self.0.size()
+    /// Returns the number of values and names.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns the value, whose text has been read before.
+    pub fn document(&self) -> Document<'_> {
+        Document::parse(self.json()).unwrap_or_default()
     }
 
     /// Returns the hash of its canonical form.
     pub fn hash(&self) -> u64 {
-        hash_of(self.value())
+        hash_of(self.document().root())
     }
 }
 
@@ -119,7 +143,7 @@ impl CallInput {
 pub fn hash_of(value: Value) -> u64 {
     let mut hash = Sha256::new();
     // Writing to a hash never fails.
-    let _ = json::write_canonical(value, &mut hash);
+    let _ = json::write_canonical(&Canonical(value), &mut hash);
     first_bits(hash)
 }
 

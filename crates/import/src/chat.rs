@@ -227,7 +227,7 @@ fn messages<'a>(
                 }
                 let (id, place) = (&ids[calls.len()], all.len() - 1);
                 calls.push((place, false));
-                let arguments = call.input.value().to_json();
+                let arguments = call.input.json();
                 let function = json!({ "name": call.name, "arguments": arguments });
                 let made = json!({ "id": id, "type": "function", "function": function });
                 all[place].tool_calls.push(made);

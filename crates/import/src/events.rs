@@ -50,7 +50,7 @@ impl Event {
         let size = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let text = match self {
             Self::System(text) | Self::Human(text) | Self::Thought { text, .. } => text.len(),
-            Self::Call(call) => call.name.len() + call.input.size() + size(&call.id),
+            Self::Call(call) => call.name.len() + call.input.json().len() + size(&call.id),
             Self::Result(result) => result.text.len() + size(&result.id) + size(&result.name),
         };
         size_of::<Self>() + text

@@ -4,16 +4,17 @@ use std::io::Write;
 
 use crate::{
     error::{Code, Error},
-    json::{Document, written},
+    json::written,
     limits::NO_MEMORY,
     provenance::Provenance,
+    trace::ImportedTrace,
 };
 
 /// A trace of the KnowledgePulse protocol, and the origin of its values.
 #[derive(Debug, PartialEq)]
 pub struct Imported {
-    /// The trace. [`read_trace`](crate::read_trace) reads what scoring needs.
-    pub trace: Document<'static>,
+    /// The trace. [`ImportedTrace::read`] returns what scoring needs.
+    pub trace: ImportedTrace,
     /// The messages of its run and what comes with them as a JSON object, if they are wanted.
     pub chat: Option<String>,
     /// The origin of its values.
@@ -30,7 +31,7 @@ impl Imported {
         let Self { trace, chat, provenance } = self;
         let json = written(|out| {
             out.write_all(br#"{"trace":"#)?;
-            serde_json::to_writer(&mut *out, &trace.root())?;
+            serde_json::to_writer(&mut *out, trace)?;
             if let Some(members) = chat.as_deref().and_then(|chat| chat.get(1..chat.len() - 1)) {
                 write!(out, ",{members}")?;
             }

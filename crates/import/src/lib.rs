@@ -57,4 +57,4 @@ pub use provenance::{IMPORTER, Origin, Provenance, Source};
 pub use report::InputReport;
 pub use skipped::Skipped;
 pub use time::utc_of_text as utc;
-pub use trace::read_trace;
+pub use trace::{ImportedTrace, read_trace};

@@ -1,4 +1,4 @@
-//! Reads a trace from JSON: the one place where its fields are checked.
+//! Traces of the KnowledgePulse protocol. They are read from JSON in one place, where their fields are checked.
 
 use std::fmt::{self, Display};
 
@@ -6,8 +6,118 @@ use knowledgepulse_scoring::{
     Error, Invalid, Result, Trace,
     trace::{Confidence, Step, quote},
 };
+use serde::Serialize;
 
-use crate::json::{Kind, Members, Value};
+use crate::{
+    json::{Document, Kind, Members, Value, json_of},
+    steps::{self, Content},
+};
+
+const CONFIDENCE: &str = "a finite number in [0, 1]";
+
+/// A trace, which as JSON is one of the protocol.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct ImportedTrace(pub(crate) Kept);
+
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Kept {
+    /// A trace of the log.
+    Own(Document<'static>),
+    Made(Box<Made>),
+}
+
+/// A trace that is made of a run.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Made {
+    #[serde(rename = "@context")]
+    pub context: &'static str,
+    #[serde(rename = "@type")]
+    pub kind: &'static str,
+    pub id: String,
+    pub metadata: Metadata,
+    pub task: Task,
+    pub steps: Vec<steps::Step>,
+    pub outcome: Outcome,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Metadata {
+    pub created_at: String,
+    pub task_domain: String,
+    pub success: bool,
+    pub quality_score: u64,
+    pub visibility: String,
+    pub privacy_level: String,
+    pub framework: &'static str,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Task {
+    pub objective: String,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    pub result_summary: String,
+    pub confidence: f64,
+}
+
+impl ImportedTrace {
+    /// Returns what scoring needs, and passes the text to `write` as [`read_trace`] does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read_trace`], for a trace of the log.
+    pub fn read(&self, mut write: impl FnMut(&str) -> fmt::Result) -> Result<Trace> {
+        let made = match &self.0 {
+            Kept::Own(trace) => return read_trace(trace.root(), write),
+            Kept::Made(made) => made,
+        };
+        let texts = made.steps.iter().flat_map(|step| match &step.content {
+            Content::Text { content } => [" ", content],
+            Content::Call { .. } => [" ", ""],
+        });
+        // What is written after an error would be cut off.
+        let _ = [&*made.task.objective].into_iter().chain(texts).try_for_each(&mut write);
+        let tool = |content: &Content| match content {
+            Content::Text { .. } => None,
+            Content::Call { tool, .. } => Some(Some(tool.name.as_str().into())),
+        };
+        let steps = made.steps.iter().map(|step| Step::new(step.kind, tool(&step.content)));
+        let confidence = made.outcome.confidence;
+        let confidence = Confidence::new(confidence)
+            .ok_or_else(|| invalid(&"outcome.confidence", CONFIDENCE, confidence.to_string()))?;
+        let Metadata { task_domain, success, .. } = &made.metadata;
+        let id = Some(made.id.clone());
+        Ok(Trace::new((**task_domain).into(), *success, confidence, steps.collect(), id))
+    }
+
+    /// Returns the objective.
+    pub fn objective(&self) -> &str {
+        match &self.0 {
+            Kept::Own(trace) => trace.root().object("task").text("objective").unwrap_or_default(),
+            Kept::Made(made) => &made.task.objective,
+        }
+    }
+
+    /// Returns `metadata.created_at`.
+    pub fn created_at(&self) -> &str {
+        match &self.0 {
+            Kept::Own(trace) => {
+                trace.root().object("metadata").text("created_at").unwrap_or_default()
+            }
+            Kept::Made(made) => &made.metadata.created_at,
+        }
+    }
+}
+
+/// As JSON without white space.
+impl Display for ImportedTrace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&json_of(self))
+    }
+}
 
 /// Reads the trace that a value is, and passes its text, `objective + " " + contents.join(" ")`, to `write` until
 /// that refuses more.
@@ -28,8 +138,7 @@ pub fn read_trace(trace: Value, mut write: impl FnMut(&str) -> fmt::Result) -> R
     let outcome = object(root.get("outcome"), &"outcome")?;
     let confidence = outcome.get("confidence");
     let number = |value: Value| Confidence::new(value.as_f64()?);
-    let expected = "a finite number in [0, 1]";
-    let confidence = read(confidence, &"outcome.confidence", expected, number)?;
+    let confidence = read(confidence, &"outcome.confidence", CONFIDENCE, number)?;
 
     let task = object(root.get("task"), &"task")?;
     push(string(task.get("objective"), &"task.objective")?);
@@ -86,6 +195,10 @@ fn read<'d, T>(
             Kind::Object(_) => "an object".into(),
             Kind::Null | Kind::Bool(_) | Kind::Number(_) => value.to_json(),
         });
-        Error::invalid(Invalid::Trace, place.to_string(), expected, found)
+        invalid(place, expected, found)
     })
+}
+
+fn invalid(place: &dyn Display, expected: &str, found: String) -> Error {
+    Error::invalid(Invalid::Trace, place.to_string(), expected, found)
 }

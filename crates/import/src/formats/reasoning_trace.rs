@@ -22,7 +22,7 @@ use crate::{
     provenance::{IMPORTER, Origin, Provenance, Source},
     skipped::Skipped,
     text::Output,
-    trace::read_trace,
+    trace::{ImportedTrace, Kept, read_trace},
 };
 
 pub const FORMAT: Format =
@@ -84,7 +84,7 @@ fn read(value: Value, out: &mut Sink) {
         skipped: Skipped::default(),
         facts: None,
     };
-    out.done(Ok(Imported { trace, chat, provenance }));
+    out.done(Ok(Imported { trace: ImportedTrace(Kept::Own(trace)), chat, provenance }));
 }
 
 /// Returns a trace with another success, which is assumed or not.

@@ -1,8 +1,9 @@
 //! A JSON text and its values.
 
-use std::{borrow::Cow, fmt, io};
+use std::{borrow::Cow, fmt};
 
 use knowledgepulse_workers::CancelToken;
+use serde::{Serialize, Serializer};
 
 use super::{
     build::{Build, Builder},
@@ -72,16 +73,6 @@ impl Document<'static> {
         Self::build(value).unwrap_or_default()
     }
 
-    /// Returns whether the root takes more bytes as JSON than a limit.
-    pub(crate) fn is_longer(&self, limit: usize) -> bool {
-        // A character takes at most six bytes, a number at most 25, in one word or three.
-        if self.size().saturating_mul(8) <= limit {
-            return false;
-        }
-        let mut left = Left(limit);
-        serde_json::to_writer(&mut left, &self.root()).is_err()
-    }
-
     /// Returns the size in bytes.
     pub(crate) fn size(&self) -> usize {
         size_of_val(&*self.0.index.words) + self.0.index.strings.len()
@@ -101,23 +92,16 @@ impl fmt::Debug for Document<'_> {
     }
 }
 
+/// The first value.
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.root().serialize(serializer)
+    }
+}
+
 /// Documents that were built are equal if their values are, in the same order.
 impl PartialEq for Document<'static> {
     fn eq(&self, other: &Self) -> bool {
         self.0.index == other.0.index
-    }
-}
-
-/// The number of bytes that may still be written.
-struct Left(usize);
-
-impl io::Write for Left {
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        self.0 = self.0.checked_sub(text.len()).ok_or(io::ErrorKind::FileTooLarge)?;
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

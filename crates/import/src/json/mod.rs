@@ -12,6 +12,6 @@ pub use self::{
     document::Document,
     parse::{SyntaxError, Unread},
     tape::Unbuilt,
-    text::{BLANK, MAX_TEXT, grow, is_blank, json_of, trimmed, written},
-    value::{Array, Kind, Members, Value, write_canonical},
+    text::{BLANK, MAX_TEXT, grow, is_blank, is_longer, json_of, trimmed, written},
+    value::{Array, Canonical, Kind, Members, Value, write_canonical},
 };

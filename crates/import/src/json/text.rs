@@ -73,3 +73,22 @@ pub fn grow<T>(list: &mut Vec<T>, more: usize) -> bool {
     list.capacity() - list.len() >= more
         || list.try_reserve_exact(growth(list.capacity(), list.len(), more)).is_ok()
 }
+
+/// Returns whether a value takes more bytes as JSON than a limit.
+pub fn is_longer(value: &impl Serialize, limit: usize) -> bool {
+    serde_json::to_writer(Left(limit), value).is_err()
+}
+
+/// The number of bytes that may still be written.
+struct Left(usize);
+
+impl io::Write for Left {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(text.len()).ok_or(io::ErrorKind::FileTooLarge)?;
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

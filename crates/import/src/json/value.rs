@@ -193,7 +193,7 @@ impl<'d> Value<'d> {
 
     /// Returns the canonical form; an empty text if there is no memory for it.
     pub fn canonical(self) -> String {
-        written(|out| write_canonical(self, out)).unwrap_or_default()
+        written(|out| write_canonical(&Canonical(self), out)).unwrap_or_default()
     }
 
     /// Returns the value as JSON without white space; an empty text if there is no memory for it.
@@ -215,18 +215,18 @@ impl Serialize for Value<'_> {
     }
 }
 
-/// Writes the canonical form (RFC 8785): sorted members, no white space, ECMAScript numbers; but integers with all
-/// digits, as ids may be longer than those of ECMAScript.
+/// Writes the canonical form (RFC 8785) of a value whose members are sorted: no white space, ECMAScript numbers; but
+/// integers with all digits, as ids may be longer than those of ECMAScript.
 ///
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write_canonical(value: Value, out: impl io::Write) -> serde_json::Result<()> {
-    Canonical(value).serialize(&mut serde_json::Serializer::with_formatter(out, EcmaScript))
+pub fn write_canonical(value: &impl Serialize, out: impl io::Write) -> serde_json::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(out, EcmaScript))
 }
 
-/// A value for [`write_canonical`].
-struct Canonical<'d>(Value<'d>);
+/// A value for [`write_canonical`], with sorted members.
+pub struct Canonical<'d>(pub Value<'d>);
 
 impl Serialize for Canonical<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
