@@ -207,8 +207,8 @@ fn import_takes_memory_in_proportion_to_a_line_and_to_json_in_strings() {
     }
 
     // Other traces are forgotten.
-    let [few, many] = [10_000, 40_000].map(among_traces);
-    assert!(many < few + (1 << 20), "{few} bytes of 10,000 traces, {many} of 40,000");
+    let [few, many] = [20_000, 60_000].map(among_traces);
+    assert!(many < few + (1 << 20), "{few} bytes of 20,000 traces, {many} of 60,000");
 
     // Of compressed data little is decompressed at once. A frame whose blocks are 128 KiB of line feeds each.
     let block = [2, 0, 16, b'\n'];

@@ -125,36 +125,34 @@ fn called_tools(observations: &[Value]) -> HashSet<String> {
     events.filter_map(|event| Some(event.call()?.name.clone())).collect()
 }
 
-fn span(observation: Value, called: &HashSet<String>, keeps_given: bool) -> Span {
+fn span<'d>(observation: Value<'d>, called: &HashSet<String>, keeps_given: bool) -> Span<'d> {
     let name = observation.text("name").unwrap_or_default();
     let usage = observation.first(&["usageDetails", "usage_details"]).map(Value::decoded);
     let tokens = Tokens::of(usage, ["input", "output", "input_cache_read", "input_cache_creation"]);
     let mut span = Span {
-        id: observation.name("id").map(Into::into),
-        parent: observation
-            .first_name(&["parentObservationId", "parent_observation_id"])
-            .map(Into::into),
-        name: name.into(),
+        id: observation.name("id"),
+        parent: observation.first_name(&["parentObservationId", "parent_observation_id"]),
+        name,
         start: observation.first(&START).and_then(time::instant),
         end: observation.first(&["endTime", "end_time"]).and_then(time::instant),
-        model: observation.name("model").map(Into::into),
+        model: observation.name("model"),
         tokens: tokens.map(|tokens| tokens.by_total(usage.get("total"))),
         has_failed: observation.text("level") == Some("ERROR"),
-        message: observation.first_name(&["statusMessage", "status_message"]).map(Into::into),
+        message: observation.first_name(&["statusMessage", "status_message"]),
         ..Span::default()
     };
     if keeps_given {
         let attributes = observation.member("metadata").map(Value::decoded).member("attributes");
         let sides = Side::BOTH.map(|side| recorded(observation, side));
         let given = sides.into_iter().chain([attributes]).flatten();
-        span.given = given.map(|value| Document::of(value.decoded())).collect();
+        span.given = given.map(Value::decoded).collect();
     }
     let kind = kind(observation);
     match &*kind {
         "GENERATION" | "AGENT" => {
             let sides = Side::BOTH.map(|side| messages(observation, side));
             let is_empty = |side| recorded(observation, side).is_none_or(spans::is_empty);
-            span.set_sides(kind == "AGENT", &sides, is_empty);
+            span.set_sides(kind == "AGENT", sides, is_empty);
             let output = observation.member("output");
             span.is_plain = output.is_some_and(|output| output.decoded().is_string());
         }

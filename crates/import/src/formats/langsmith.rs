@@ -5,8 +5,6 @@
 //! - runs of LangChain's tracer | `@langchain/core` 1.4.0 | 2026-11-22 | captured
 //! - answers of `/runs/query` | | 2026-11-22 | written
 
-use std::mem;
-
 use crate::{
     events::Event,
     format::{Format, FormatReader, Sink, open},
@@ -14,7 +12,7 @@ use crate::{
     messages::{self, Conversation, Messages, Side, Sides, messages_of},
     run::Run,
     sessions::{Interleaved, Session},
-    spans::{self, Span, SpanKind, Spans},
+    spans::{self, Recorded, Span, SpanKind, Spans},
     time,
 };
 
@@ -73,15 +71,12 @@ impl Session for Trace {
     }
 
     fn end(self, run: Run, out: &mut Sink) {
-        let mut spans = self.0.all;
+        let mut spans: Vec<_> = self.0.all.iter().map(Recorded::span).collect();
         let all = Vec::from_iter(&spans);
         let root = spans::first_root(&all, &spans::forest(&all));
-        let label = root.and_then(|root| label(spans[root].recorded.root()));
-        for (index, span) in spans.iter_mut().enumerate() {
-            let recorded = mem::take(&mut span.recorded);
-            interpret(span, recorded.root(), Some(index) == root);
-            let parameters = recorded.root().object("extra").member("invocation_params");
-            span.given.extend(parameters.map(Document::of));
+        let label = root.and_then(|root| label(self.0.all[root].attributes.root()));
+        for (index, (span, recorded)) in spans.iter_mut().zip(&self.0.all).enumerate() {
+            interpret(span, recorded.attributes.root(), Some(index) == root);
         }
         let run = spans::run(&Vec::from_iter(&spans), run.key, out);
         out.run(Run { label, ..run });
@@ -97,42 +92,41 @@ impl Trace {
         let kept = names.len() - usize::from(!out.options.messages);
         let members = names[..kept].iter().filter_map(|name| Some((*name, run.member(name)?)));
         let members: Vec<_> = members.filter(|_| is_read).collect();
-        let span = Span {
+        let span = Recorded {
             id: run.name("id").map(Into::into),
             parent: parent.map(Into::into),
             name: run.text("name").unwrap_or_default().into(),
             start: run.member("start_time").and_then(time::instant),
-            recorded: Document::of(Object(&members)),
-            ..Span::default()
+            attributes: Document::of(Object(&members)),
+            ..Recorded::default()
         };
         self.0.push(span, out);
     }
 }
 
 /// Sets the kind of a span and what follows from its run. The root is the agent, unless it is a model call or a tool.
-fn interpret(span: &mut Span, run: Value, is_root: bool) {
+fn interpret<'d>(span: &mut Span<'d>, run: Value<'d>, is_root: bool) {
     // A graph that waits for a person has not failed.
     let error = run.name("error").filter(|error| !error.contains("GraphInterrupt"));
-    (span.has_failed, span.message) = (error.is_some(), error.map(Into::into));
+    (span.has_failed, span.message) = (error.is_some(), error);
+    span.given.extend(run.object("extra").member("invocation_params"));
     if is_root {
         span.objective = run.member("inputs").and_then(messages::human);
     }
     let is_model = run.text("run_type") == Some("llm");
     if run.text("run_type") == Some("tool") {
-        span.kind = tool(run, &span.name);
+        span.kind = tool(run, span.name);
     } else if is_model || is_root {
         let recorded = |side| run.member(["inputs", "outputs"][side as usize]);
         let sides = sides(run);
         let is_agent = is_root && !(is_model && sides.iter().any(Option::is_some));
-        span.set_sides(is_agent, &sides, |side| recorded(side).is_none_or(spans::is_empty));
+        span.set_sides(is_agent, sides, |side| recorded(side).is_none_or(spans::is_empty));
         let is_human = |event: &Event| event.human().is_some();
         // The output of an agent may be the whole conversation.
         if is_agent
-            && sides[1]
-                .as_ref()
-                .is_some_and(|all| Conversation::of(all).events.iter().any(is_human))
+            && let Some(all) = span.sides[1].take_if(|all| Conversation::of(all).events.iter().any(is_human))
         {
-            span.sides = [span.sides[1].take(), None];
+            span.sides[0] = Some(all);
         }
     }
 }

@@ -16,14 +16,14 @@ pub struct Node {
 
 /// Returns the forest of the spans of a trace or run. A cycle may begin anywhere.
 pub fn forest(spans: &[&Span]) -> Vec<Node> {
-    let ids = spans.iter().enumerate().filter_map(|(index, span)| Some((span.id.as_ref()?, index)));
+    let ids = spans.iter().enumerate().filter_map(|(index, span)| Some((span.id?, index)));
     // Of equal ids the first one counts.
     let indices: HashMap<_, _> = ids.rev().collect();
     // Cycles have no root, so all spans follow the roots.
     let mut open: Vec<_> = (0..spans.len()).rev().map(|index| (index, None)).collect();
     let mut children = vec![Vec::new(); spans.len()];
     for (index, span) in spans.iter().enumerate().rev() {
-        match span.parent.as_ref().and_then(|id| indices.get(id)) {
+        match span.parent.and_then(|id| indices.get(id)) {
             Some(&parent) => children[parent].push(index),
             None => open.push((index, None)),
         }

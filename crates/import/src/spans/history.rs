@@ -7,12 +7,7 @@ use std::{
 
 use super::span::Span;
 use crate::{
-    answers::answered_calls,
-    call::Call,
-    events::Event,
-    json,
-    messages::{Conversation, Messages},
-    run::Run,
+    answers::answered_calls, call::Call, events::Event, json, messages::Conversation, run::Run,
     skipped::Skipped,
 };
 
@@ -63,10 +58,8 @@ impl History {
     pub fn read(&mut self, span: &Span, run: &mut Run) {
         let mut conversation = Conversation::default();
         (conversation.next, conversation.given) = (run.next, mem::take(&mut run.given));
-        span.given.iter().for_each(|given| conversation.read_given(given.root()));
-        conversation.read_sides(
-            &span.sides.each_ref().map(|side| Some(Messages::Recorded(side.as_ref()?.roots()))),
-        );
+        span.given.iter().for_each(|given| conversation.read_given(*given));
+        conversation.read_sides(&span.sides);
         (run.next, run.given) = (conversation.next, mem::take(&mut conversation.given));
         self.skipped.max(&conversation.skipped);
         run.possible_calls.merge(conversation.possible_calls);

@@ -14,11 +14,11 @@ use crate::{format::Sink, json, provenance::Origin, run::Run, time};
 pub fn run(spans: &[&Span], key: Option<String>, out: &Sink) -> Run {
     let forest = forest(spans);
     let root = first_root(spans, &forest).map(|root| spans[root]);
-    let name = root.map(|root| &root.name).filter(|name| !json::is_blank(name));
+    let name = root.map(|root| root.name).filter(|name| !json::is_blank(name));
     let mut run = Run {
         key,
         objective: root.and_then(|root| root.objective.clone()),
-        fallback: name.map(|name| (name.clone(), Origin::Name)),
+        fallback: name.map(|name| (name.into(), Origin::Name)),
         has_failed: root.is_some_and(|root| root.has_failed),
         created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
         line: spans.first().map_or(1, |span| span.line),
@@ -54,7 +54,7 @@ pub fn run(spans: &[&Span], key: Option<String>, out: &Sink) -> Run {
     for (place, span) in models {
         history.read(span, &mut run);
         run.facts.add(span.tokens);
-        run.facts.model(span.model.as_deref());
+        run.facts.model(span.model);
         places.resize(history.events.len(), place);
         run.skipped.add_many("unreadable", span.unreadable);
     }
@@ -67,7 +67,7 @@ pub fn run(spans: &[&Span], key: Option<String>, out: &Sink) -> Run {
 }
 
 /// Returns the spans, sorted by start, without those that only wrap others that record as much.
-fn without_wrappers<'a>(spans: &[&'a Span], forest: &[Node]) -> Vec<&'a Span> {
+fn without_wrappers<'a, 'd>(spans: &[&'a Span<'d>], forest: &[Node]) -> Vec<&'a Span<'d>> {
     // For each place, the best quality of the model calls below it.
     let mut best_below = vec![None; spans.len()];
     for (place, node) in forest.iter().enumerate().rev() {

@@ -11,14 +11,15 @@ use crate::{
     format::Sink,
     ids::Ids,
     json::{self, Document, Kind, Members, Value},
-    messages::{Messages, Side, Sides},
+    messages::{Side, Sides},
     run::truth,
     skipped::Skipped,
     text::{self, Output},
 };
 
+/// A span as it is recorded, whose kind is not known until the whole trace is.
 #[derive(Debug, Default)]
-pub struct Span {
+pub struct Recorded {
     pub line: u64,
     pub id: Option<String>,
     pub parent: Option<String>,
@@ -27,22 +28,65 @@ pub struct Span {
     pub end: Option<Timestamp>,
     pub has_failed: bool,
     pub message: Option<String>,
-    /// What the members below are set from when the whole trace is known.
-    pub recorded: Document<'static>,
+    /// What its kind follows from.
+    pub attributes: Document<'static>,
     /// The messages of both sides that its events have.
     pub events: [Vec<Document<'static>>; 2],
+}
+
+impl Recorded {
+    pub fn add_events(&mut self, [input, output]: [Vec<Document<'static>>; 2]) {
+        self.events[0].extend(input);
+        self.events[1].extend(output);
+    }
+
+    /// Returns the approximate size in bytes.
+    fn size(&self) -> usize {
+        let texts = [&self.id, &self.parent, &self.message].into_iter().flatten();
+        let documents = self.events.iter().flatten().chain([&self.attributes]);
+        size_of::<Self>()
+            + texts.chain([&self.name]).map(String::len).sum::<usize>()
+            + documents.map(Document::size).sum::<usize>()
+    }
+
+    /// Returns the span, of no kind.
+    pub fn span(&self) -> Span<'_> {
+        Span {
+            line: self.line,
+            id: self.id.as_deref(),
+            parent: self.parent.as_deref(),
+            name: &self.name,
+            start: self.start,
+            end: self.end,
+            has_failed: self.has_failed,
+            message: self.message.as_deref(),
+            ..Span::default()
+        }
+    }
+}
+
+/// A span of a run.
+#[derive(Default)]
+pub struct Span<'d> {
+    pub line: u64,
+    pub id: Option<&'d str>,
+    pub parent: Option<&'d str>,
+    pub name: &'d str,
+    pub start: Option<Timestamp>,
+    pub end: Option<Timestamp>,
+    pub has_failed: bool,
+    pub message: Option<&'d str>,
     pub kind: SpanKind,
-    /// The messages of both sides.
-    pub sides: [Option<Document<'static>>; 2],
+    pub sides: Sides<'d>,
     /// The objective of a run of which it is the root.
     pub objective: Option<String>,
     /// The tokens and the model of a model call.
     pub tokens: Option<Tokens>,
-    pub model: Option<String>,
+    pub model: Option<&'d str>,
     /// Whether the output is text alone, which says less than messages.
     pub is_plain: bool,
     /// What has the instructions and the tools of a model call, if it is kept.
-    pub given: Vec<Document<'static>>,
+    pub given: Vec<Value<'d>>,
     /// How many of the two sides cannot be read.
     pub unreadable: u64,
 }
@@ -89,13 +133,12 @@ pub fn only_member<'d>(object: Value<'d>, name: &str) -> Option<Value<'d>> {
     object.get(name).filter(|_| object.members().count() == 1)
 }
 
-impl Span {
+impl<'d> Span<'d> {
     /// Sets the messages of both sides, and counts non-empty sides without any. A span with messages is a model
     /// call, unless it is an agent.
-    pub fn set_sides(&mut self, is_agent: bool, sides: &Sides, is_empty: impl Fn(Side) -> bool) {
-        let copy = |messages: &Messages| Document::build_all(messages.iter()).ok();
-        self.sides = sides.each_ref().map(|messages| messages.as_ref().and_then(copy));
-        let unreadable = |side: &Side| sides[*side as usize].is_none() && !is_empty(*side);
+    pub fn set_sides(&mut self, is_agent: bool, sides: Sides<'d>, is_empty: impl Fn(Side) -> bool) {
+        self.sides = sides;
+        let unreadable = |side: &Side| self.sides[*side as usize].is_none() && !is_empty(*side);
         self.unreadable = Side::BOTH.iter().filter(|side| unreadable(side)).count() as u64;
         if is_agent {
             self.kind = SpanKind::Agent;
@@ -104,22 +147,8 @@ impl Span {
         }
     }
 
-    pub fn add_events(&mut self, [input, output]: [Vec<Document<'static>>; 2]) {
-        self.events[0].extend(input);
-        self.events[1].extend(output);
-    }
-
     pub fn has_messages(&self) -> bool {
         self.sides.iter().any(Option::is_some)
-    }
-
-    /// Returns the approximate size in bytes, as long as its kind is not known.
-    pub fn size(&self) -> usize {
-        let texts = [&self.id, &self.parent, &self.message].into_iter().flatten();
-        let documents = self.events.iter().flatten().chain([&self.recorded]);
-        size_of::<Self>()
-            + texts.chain([&self.name]).map(String::len).sum::<usize>()
-            + documents.map(Document::size).sum::<usize>()
     }
 
     /// Returns how much a model call records; `None` for other spans.
@@ -143,13 +172,13 @@ pub fn is_empty(value: Value) -> bool {
 /// The spans of a trace that is open.
 #[derive(Default)]
 pub struct Spans {
-    pub all: Vec<Span>,
+    pub all: Vec<Recorded>,
     places: Ids,
     pub size: usize,
 }
 
 impl Spans {
-    pub fn push(&mut self, span: Span, out: &mut Sink) {
+    pub fn push(&mut self, span: Recorded, out: &mut Sink) {
         let next = self.all.len() as u32;
         if self.places.get_or_insert(span.id.as_deref(), || next) != next {
             return out.skip("repeated");
@@ -157,10 +186,10 @@ impl Spans {
         self.size += span.size();
         // Most traces of a server have one.
         self.all.reserve_exact(usize::from(self.all.is_empty()));
-        self.all.push(Span { line: out.line, ..span });
+        self.all.push(Recorded { line: out.line, ..span });
     }
 
-    pub fn get(&mut self, id: &str) -> Option<&mut Span> {
+    pub fn get(&mut self, id: &str) -> Option<&mut Recorded> {
         self.all.get_mut(self.places.get(id)? as usize)
     }
 }

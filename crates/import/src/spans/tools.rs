@@ -44,7 +44,7 @@ pub(super) fn read_tools(
 
 fn result(span: &Span, tool: &Tool, call: &Call, skipped: &mut Skipped) -> Event {
     let (output, unread) = tool.output.take().unwrap_or_else(|| {
-        let text = span.message.clone().unwrap_or_default();
+        let text = span.message.unwrap_or_default().into();
         (Output { text, failed: None }, Skipped::default())
     });
     skipped.merge(unread);

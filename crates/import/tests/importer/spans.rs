@@ -260,7 +260,7 @@ fn otel_root_that_says_nothing_names_the_run_below_it() {
     let mut root = span(TRACE, "r", None, 0, json!({}));
     (root["name"], root["status"]) = ("answer".into(), json!({ "code": 2 }));
     let spans = [root, tool("t", Some("r"), 1, "f", json!({}))];
-    let imported = importing::run(&among_requests(spans, 5000));
+    let imported = importing::run(&among_requests(spans, 10_000));
     let trace = value_of(&imported);
     let found = json!([trace["task"]["objective"], trace["metadata"]["success"]]);
     assert_eq!(found, json!(["answer", false]));

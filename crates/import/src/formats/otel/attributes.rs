@@ -7,7 +7,7 @@ use crate::{
     facts::Tokens,
     json::{Document, Made, Members, Value},
     messages::{self, CONTENTS, Messages, Side, Sides, messages_of, with_role},
-    spans::{Span, SpanKind, is_empty},
+    spans::{Recorded, Span, SpanKind, is_empty},
 };
 
 /// Attributes that tell kinds of spans apart.
@@ -168,8 +168,8 @@ fn said<'d>(
 }
 
 /// Returns whether a span may be a step or an agent. Those of a server have some attributes that are used, too.
-pub(super) fn is_of_run(span: &Span) -> bool {
-    let attributes = span.recorded.root();
+pub(super) fn is_of_run(span: &Recorded) -> bool {
+    let attributes = span.attributes.root();
     let has_messages = |(name, _)| {
         let mut places = PLACES.into_iter().flatten();
         places.any(|place| place.is_at(name)) && is_of_model(attributes, name)
@@ -201,22 +201,21 @@ fn is_of_model(attributes: Value, name: &str) -> bool {
     !["input.value", "output.value"].contains(&name) || is(attributes, OPENINFERENCE, "LLM")
 }
 
-/// Sets the kind of a span and what follows from its attributes. All events must be known.
-pub(super) fn interpret(span: &mut Span, keeps_given: bool) {
-    let document = mem::take(&mut span.recorded);
-    let events = mem::take(&mut span.events);
-    let attributes = document.root();
+/// Returns a span of the kind that follows from its attributes. All events must be known.
+pub(super) fn interpret(recorded: &Recorded, keeps_given: bool) -> Span<'_> {
+    let attributes = recorded.attributes.root();
+    let mut span = recorded.span();
     let is_agent = is_agent(attributes);
     if attributes.member("error.type").is_some() || is(attributes, "gen_ai.tool.status", "error") {
         span.has_failed = true;
     }
-    span.model = attributes.first_name(&MODEL).map(Into::into);
+    span.model = attributes.first_name(&MODEL);
     span.tokens = Tokens::of(Some(attributes), USAGE).map(Tokens::without_cache);
-    let sides = Side::BOTH.map(|side| messages(attributes, &events[side as usize], side));
+    let sides = Side::BOTH.map(|side| messages(attributes, &recorded.events[side as usize], side));
     if is_tool(attributes) {
-        span.kind = tool(attributes, &sides, &span.name);
+        span.kind = tool(attributes, &sides, span.name);
     } else {
-        span.set_sides(is_agent, &sides, |side| {
+        span.set_sides(is_agent, sides, |side| {
             let places = PLACES[side as usize].iter();
             places.filter_map(|place| json_at(attributes, place)).all(is_empty)
         });
@@ -225,12 +224,9 @@ pub(super) fn interpret(span: &mut Span, keeps_given: bool) {
             span.objective = objective.find_map(|name| messages::human(attributes.member(name)?));
         }
     }
-    if let Some(name) = attributes.name("gen_ai.agent.name") {
-        span.name = name.into();
-    }
-    if keeps_given {
-        span.given.push(document);
-    }
+    span.name = attributes.name("gen_ai.agent.name").unwrap_or(span.name);
+    span.given.extend(keeps_given.then_some(attributes));
+    span
 }
 
 /// Returns the messages of a side, at the first place that has some.

@@ -7,7 +7,7 @@ use crate::{
     chat::is_given,
     json::{Build, Builder, Document, Members, Object, Unbuilt, Value},
     limits::MAX_VALUES,
-    spans::Span,
+    spans::Recorded,
     time,
 };
 
@@ -42,7 +42,7 @@ pub(super) fn logs(value: Value<'_>) -> impl Iterator<Item = Value<'_>> {
 }
 
 /// Returns a span of OTLP or of Jaeger, or a single one, and the id of its trace; `None` if it has no trace id.
-pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Span)>, Unbuilt> {
+pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Recorded)>, Unbuilt> {
     let Some(trace) = trace_id(value) else { return Ok(None) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
     let parent = value
@@ -68,7 +68,7 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Sp
         let duration = duration?.as_integer()?.try_into().ok()?;
         start.checked_add(SignedDuration::from_micros(duration)).ok()
     };
-    let mut span = Span {
+    let mut span = Recorded {
         // `id` is that of a database where there is another, as in Phoenix.
         id: id(value, &["spanId", "span_id", "spanID"]).or(value.name("id")).map(Into::into),
         parent: parent.map(Into::into),
@@ -77,10 +77,10 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Sp
         end: value.first(&ends).and_then(time::instant).or_else(|| after(start?)),
         has_failed: is_error || code.is_some_and(is_error_code),
         message: message.or(tags.text("otel.status_description")).map(Into::into),
-        recorded: attributes(value.get("attributes").or(Some(tags)), |name| {
+        attributes: attributes(value.get("attributes").or(Some(tags)), |name| {
             is_kept(name) || (keeps_given && is_given(name))
         })?,
-        ..Span::default()
+        ..Recorded::default()
     };
     for event in value.elements("events").chain(value.elements("logs")) {
         let read = |attributes: Value| {

@@ -93,11 +93,10 @@ impl Session for Trace {
                 None => out.skip("other_log"),
             }
         }
-        for span in &mut self.spans.all {
-            attributes::interpret(span, out.options.messages);
-        }
-
-        let spans: Vec<_> = self.spans.all.iter().collect();
+        let keeps_given = out.options.messages;
+        let spans = self.spans.all.iter().map(|span| attributes::interpret(span, keeps_given));
+        let spans: Vec<_> = spans.collect();
+        let spans: Vec<_> = spans.iter().collect();
         let is_agent = |span: &Span| matches!(span.kind, SpanKind::Agent);
         let mut runs: BTreeMap<_, Vec<&Span>> = BTreeMap::new();
         for (&span, agent) in spans.iter().zip(spans::tops(&spans, is_agent)) {
@@ -107,7 +106,7 @@ impl Session for Trace {
         for ((_, agent), spans_of_run) in runs {
             let is_step = |span: &&Span| matches!(span.kind, SpanKind::Model | SpanKind::Tool(_));
             if let Some((_, agent)) = agent {
-                let id = spans[agent].id.as_deref().unwrap_or_default();
+                let id = spans[agent].id.unwrap_or_default();
                 out.run(spans::run(&spans_of_run, Some(format!("{trace}:{id}")), out));
             } else if spans_of_run.iter().any(is_step) {
                 out.run(spans::run(&spans_of_run, Some(trace.clone()), out));
