@@ -53,7 +53,15 @@ const goldenTrace = ({ trace, provenance }) => ({
 	summary: trace.outcome.result_summary,
 	steps: trace.steps.map(goldenStep),
 	skipped: provenance.skipped,
+	...(provenance.facts && { facts: provenance.facts }),
+	scored: scored(trace),
 });
+
+/** The digest of the text that is embedded, and the score: crates/import/tests/importer/trace.rs expects the same. */
+function scored(trace) {
+	const text = [trace.task.objective, ...trace.steps.map(({ content }) => content ?? "")].join(" ");
+	return [sha(text), scoreWith(trace, { maxSimilarity: 0.25 }).score];
+}
 
 /** A step as the golden files of recorded logs have it. */
 const digestedStep = ({ content, input, ...step }) => ({
@@ -62,7 +70,7 @@ const digestedStep = ({ content, input, ...step }) => ({
 	...(input !== undefined && { inputSha: sha(canonical(input)) }),
 });
 
-const digested = ({ summary, steps, ...trace }) => ({
+const digested = ({ summary, steps, facts, scored, ...trace }) => ({
 	...trace,
 	summarySha: sha(summary),
 	steps: steps.map(digestedStep),
@@ -101,14 +109,22 @@ const write = (file, golden) =>
 
 if (process.env.KP_UPDATE)
 	for (const name of readdirSync(written).filter((name) => !/golden|\./.test(name))) {
+		const file = `${name}.json`;
+		const path = join(written, "golden", file);
+		const known = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : [];
 		const files = filesOf(name);
 		const found = await goldenOf(
 			written,
 			files.map((file) => join(written, file)),
 		);
+		const shows = (file) => known.find((log) => log.file === file)?.shows ?? "";
 		write(
-			`${name}.json`,
-			found.map(({ name, ...results }, index) => ({ file: files[index], ...results })),
+			file,
+			found.map(({ name, ...results }, index) => ({
+				file: files[index],
+				shows: shows(files[index]),
+				...results,
+			})),
 		);
 	}
 
@@ -123,19 +139,20 @@ test("every format has written logs, and each of them a golden result", () => {
 			filesOf(name),
 		);
 		assert.ok(golden.some(({ formats }) => formats.includes(name)));
+		for (const { file, shows } of golden) assert.ok(shows, `${file}: say in "shows" what it is for`);
 	}
 });
 
 for (const { root, name, paths, golden } of logs) {
 	const kind = root === written ? "written" : "recorded";
 	test(`importTraces makes of ${kind} ${name} logs what the specification says, by their content alone`, async (t) => {
-		const together = golden.map(({ file, ...expected }, index) => ({
+		const together = golden.map(({ file, shows, ...expected }, index) => ({
 			name: paths[index],
 			...expected,
 		}));
 		assert.deepEqual(await goldenOf(root, paths), together);
 		const other = temporaryFolder(t);
-		for (const [index, { file, ...expected }] of golden.entries()) {
+		for (const [index, { file, shows, ...expected }] of golden.entries()) {
 			const misnamed = join(other, `${index}.${file.endsWith("l") ? "json" : "txt"}`);
 			copyFileSync(paths[index], misnamed);
 			const small = { highWaterMark: 1009 };
@@ -183,23 +200,12 @@ for (const { root, paths, golden } of logs.filter(({ name }) => name === "atif")
 	});
 }
 
-test("importTraces and evaluateLogs return the facts of written logs", async () => {
-	const facts = JSON.parse(readFileSync(join(written, "facts.json"), "utf8"));
-	const none = { calls: 0, failed: 0, refused: 0, unanswered: 0, retries: 0, userMessages: 0 };
-	const own = logs.filter(({ root }) => root === written).flatMap(({ golden }) => golden);
-	for (const { file } of own) {
-		const items = await all(importTraces(join(written, file), options));
-		const found = items.flatMap(({ provenance }) => provenance?.facts ?? []);
-		// Traces of the protocol have none.
-		const expected = (facts[file] ?? []).map((facts) => ({ ...none, ...facts }));
-		assert.deepEqual(found, expected, file);
-	}
-	const [file] = Object.keys(facts);
+test("evaluateLogs returns the facts of written logs", async () => {
+	const [{ file, traces }] = logs.find(({ name }) => name === "claude-code").golden;
 	const rows = await all(new Scorer().evaluateLogs(join(written, file), options));
-	const expected = facts[file].map((facts) => ({ ...none, ...facts }));
 	assert.deepEqual(
 		rows.map((row) => row.facts),
-		expected,
+		traces.map(({ facts }) => facts),
 	);
 });
 
@@ -213,17 +219,12 @@ if (existsSync(later))
 		}
 	});
 
-test("imported traces score as in Rust, bit for bit, with the same text", async () => {
+test("imported traces of recorded logs score as in Rust, bit for bit, with the same text", async () => {
 	const found = new Map();
-	for (const path of logs.flatMap(({ paths }) => paths))
-		for await (const { trace } of importTraces(path, options)) {
-			if (trace === undefined) continue;
-			const contents = trace.steps.map(({ content }) => content ?? "");
-			const text = [trace.task.objective, ...contents].join(" ");
-			const { score } = scoreWith(trace, { maxSimilarity: 0.25 });
-			found.set(trace.id, [sha(text), score]);
-		}
-	// crates/import/tests/importer/trace.rs expects the same file, which has the recorded logs as well.
+	const recorded = logs.filter(({ root }) => root !== written);
+	for (const path of recorded.flatMap(({ paths }) => paths))
+		for await (const { trace } of importTraces(path, options))
+			if (trace !== undefined) found.set(trace.id, scored(trace));
 	const file = new URL("../fixtures/imported-scores.json", import.meta.url);
 	const expected = JSON.parse(readFileSync(file, "utf8")).filter(([id]) => found.has(id));
 	const sorted = [...found].sort(([a], [b]) => (a < b ? -1 : 1));

@@ -142,20 +142,30 @@ fn score_all() -> Scores {
     scores
 }
 
-/// As the same objects do in JavaScript: both have to give the scores of one file, which
-/// `__test__/import/logs.test.mjs` reads as well. It has those of recorded logs, which may be absent, so update it
-/// with them.
+/// As the same objects do in JavaScript: both have to give the scores in the golden files of written logs, and in a
+/// file for recorded ones, which may be absent. `__test__/import/logs.test.mjs` reads these as well.
 #[test]
 fn imported_traces_score_as_in_javascript() {
     let found = score_all();
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../__test__/fixtures");
-    let file = fixtures.join("imported-scores.json");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../__test__");
+    let mut written = Scores::new();
+    for entry in fs::read_dir(tests.join("logs/golden")).unwrap() {
+        let golden: Value =
+            serde_json::from_str(&fs::read_to_string(entry.unwrap().path()).unwrap()).unwrap();
+        let logs = golden.as_array().into_iter().flatten();
+        for trace in logs.flat_map(|log| log["traces"].as_array().unwrap()) {
+            let scored = serde_json::from_value(trace["scored"].clone()).unwrap();
+            written.insert(trace["id"].as_str().unwrap().to_owned(), scored);
+        }
+    }
+    let file = tests.join("fixtures/imported-scores.json");
     if std::env::var_os("KP_UPDATE").is_some() {
-        let rows = found.iter().map(|row| serde_json::to_string(&row).unwrap());
+        let recorded = found.iter().filter(|(id, _)| !written.contains_key(*id));
+        let rows = recorded.map(|row| serde_json::to_string(&row).unwrap());
         fs::write(&file, format!("[\n{}\n]\n", rows.collect::<Vec<_>>().join(",\n"))).unwrap();
     }
     let rows: Vec<(String, (String, f64))> =
         serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
-    let expected = rows.into_iter().filter(|(id, _)| found.contains_key(id)).collect();
-    assert_eq!(found, expected);
+    let recorded = rows.into_iter().filter(|(id, _)| found.contains_key(id));
+    assert_eq!(found, written.into_iter().chain(recorded).collect());
 }
