@@ -45,6 +45,9 @@ pub fn run(spans: &[&Span], key: Option<String>, out: &Sink) -> Run {
         models.extend(kept.iter().copied().enumerate().find(|(_, span)| is_agent(span)));
     }
 
+    for span in spans {
+        run.skipped.add_many("dropped_attribute", span.dropped);
+    }
     for span in spans.iter().filter(|span| span.end.is_some()) {
         run.facts.time(span.start);
         run.facts.time(span.end);

@@ -28,6 +28,8 @@ pub struct Recorded {
     pub end: Option<Timestamp>,
     pub has_failed: bool,
     pub message: Option<String>,
+    /// How many of its attributes are not in the log, because of the limits of who recorded it.
+    pub dropped: u64,
     /// What its kind follows from.
     pub attributes: Document<'static>,
     /// The messages of both sides that its events have.
@@ -60,6 +62,7 @@ impl Recorded {
             end: self.end,
             has_failed: self.has_failed,
             message: self.message.as_deref(),
+            dropped: self.dropped,
             ..Span::default()
         }
     }
@@ -76,6 +79,7 @@ pub struct Span<'d> {
     pub end: Option<Timestamp>,
     pub has_failed: bool,
     pub message: Option<&'d str>,
+    pub dropped: u64,
     pub kind: SpanKind,
     pub sides: Sides<'d>,
     /// The objective of a run of which it is the root.

@@ -46,6 +46,18 @@ fn otel_parents_in_a_cycle_are_read() {
 }
 
 #[test]
+fn otel_counts_the_attributes_that_limits_have_dropped() {
+    let dropped = |span, count: Value| with(span, json!({ "droppedAttributesCount": count }));
+    let answer = json!([{ "role": "assistant", "content": "Yes." }]);
+    let records = [
+        dropped(model("a", None, 1, json!([]), answer), json!(2)),
+        dropped(tool("b", Some("a"), 2, "first", json!({})), json!(1)),
+        dropped(tool("c", Some("a"), 3, "second", json!({})), json!("many")),
+    ];
+    assert_eq!(skipped(&run(&records)), json!({ "dropped_attribute": 3 }));
+}
+
+#[test]
 fn otel_closes_the_trace_whose_last_record_is_longest_ago() {
     let line = |index: usize| {
         let attributes = json!({ "gen_ai.input.messages": "[]", "gen_ai.output.messages": "Yes." });

@@ -68,6 +68,7 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
         let duration = duration?.as_integer()?.try_into().ok()?;
         start.checked_add(SignedDuration::from_micros(duration)).ok()
     };
+    let dropped = value.get("droppedAttributesCount").and_then(Value::as_integer);
     let mut span = Recorded {
         // `id` is that of a database where there is another, as in Phoenix.
         id: id(value, &["spanId", "span_id", "spanID"]).or(value.name("id")).map(Into::into),
@@ -80,6 +81,7 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
         attributes: attributes(value.get("attributes").or(Some(tags)), |name| {
             is_kept(name) || (keeps_given && is_given(name))
         })?,
+        dropped: dropped.and_then(|count| count.try_into().ok()).unwrap_or(0),
         ..Recorded::default()
     };
     for event in value.elements("events").chain(value.elements("logs")) {
