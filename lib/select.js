@@ -28,6 +28,8 @@ const OPTIONS = {
 	signal,
 };
 
+const sum = kind("a positive number", (value) => Number.isFinite(value) && value > 0);
+
 /** The string, number or boolean at a JSON pointer as text; null for anything else. */
 exports.textAt = function textAt(value, pointer) {
 	let found = value;
@@ -54,8 +56,8 @@ function grouping(group) {
 /** `call` makes a call of a scorer, and `closed` is aborted when that is closed. */
 exports.select = async function select(native, call, closed, list, options = {}) {
 	const given = readOptions(options, OPTIONS);
-	const { against = [], againstCache = false, count, coverage, group, perGroup, signal } = given;
-	const { onProgress } = given;
+	const { against = [], againstCache = false, count, coverage, group, perGroup } = given;
+	const { onProgress, signal } = given;
 	if (perGroup !== undefined && group === undefined)
 		throw invalidOption("perGroup", "the option group for it", "none");
 	check(traces.fits(list), "traces", traces.expected, list);
@@ -69,17 +71,20 @@ exports.select = async function select(native, call, closed, list, options = {})
 	async function* embedAll(traces, isBefore) {
 		let index = 0;
 		const embed = async (trace, { signal }) => {
-			let isFailed;
-			let group;
+			let facts;
 			const submit = (handle) => {
 				const { head, text, objective, confidence } = readTrace(trace);
-				const { success, success_from } = trace.metadata;
-				isFailed = !success && success_from !== "assumed";
-				if (!isBefore) group = numberOf(trace, index);
-				index += 1;
+				const { covers, success, success_from, stands_for } = trace.metadata;
+				const isCount = positive.fits(stands_for ?? 1);
+				check(isCount, "metadata.stands_for", positive.expected, stands_for, "INVALID_TRACE");
+				const isSum = covers === undefined || sum.fits(covers);
+				check(isSum, "metadata.covers", sum.expected, covers, "INVALID_TRACE");
+				const isFailed = !success && success_from !== "assumed";
+				const group = isBefore ? undefined : numberOf(trace, index++);
+				facts = [isBefore, isFailed, stands_for, covers, group];
 				return selection.embed(head, text, objective, confidence, handle);
 			};
-			return [await call(submit, signal), isBefore, isFailed, group];
+			return [await call(submit, signal), ...facts];
 		};
 		for await (const candidate of inOrder(embed, traces, { signal }, closed)) {
 			done += 1;

@@ -94,11 +94,23 @@ impl NativeSelection {
 
     /// Adds a candidate, or a trace that was kept before. Must be called before the first step.
     #[napi(catch_unwind)]
-    pub fn add(&self, one: &mut NativeCandidate, before: bool, failed: bool, group: Option<u32>) {
+    pub fn add(
+        &self,
+        one: &mut NativeCandidate,
+        before: bool,
+        failed: bool,
+        stands_for: Option<u32>,
+        covers: Option<f64>,
+        group: Option<u32>,
+    ) {
         if let (Some(selection), Some(one)) = (&mut *lock(&self.selection), one.0.take()) {
             match before {
                 true => selection.add_before(*one),
-                false => selection.add(one.in_group(group, failed)),
+                false => {
+                    let number = stands_for.unwrap_or(1);
+                    let one = one.in_group(group, failed);
+                    selection.add(one.standing_for(number, covers.unwrap_or(f64::from(number))));
+                }
             }
         }
     }

@@ -48,12 +48,15 @@ for (const novelty of kinds)
 			selected.map(({ index }) => index),
 			expected.map(({ index }) => index),
 		);
-		for (const [at, { index, id, coverage, standsFor, members, report, ...rest }] of Object.entries(
+		for (const [at, { index, id, coverage, standsFor, covers, members, report, ...rest }] of Object.entries(
 			selected,
 		)) {
 			assert.ok(Math.abs(coverage - expected[at].coverage) < 1e-5);
 			assert.deepEqual([id, rest], [traces[index].id ?? null, { measuredOver: 12 }]);
 			assert.ok([0, 1].includes(standsFor - members.length));
+			const cubes = members.map(({ similarity }) => similarity ** 3);
+			const sum = cubes.reduce((a, b) => a + b, standsFor - members.length);
+			assert.ok(Math.abs(covers - sum) < 1e-6);
 			for (const { index: other, similarity } of members)
 				assert.ok(Math.abs(similarity - Math.max(0, dot(vectors[index], vectors[other]))) < 1e-6);
 			// The report is that of a scorer that remembers what was kept before.
@@ -121,6 +124,40 @@ test("Scorer.select weighs a known failure half, but not an assumed one", async 
 	]) {
 		const traces = [of("1", { ...domain, ...first }), of("2", { ...domain, success: true })];
 		assert.deepEqual(ids(await scorer.select(traces)), [expected], JSON.stringify(first));
+	}
+});
+
+test("Scorer.select weighs a trace by what it stands for, and adds that up", async () => {
+	const standing = (one, stands_for) => ({ ...one, metadata: { ...one.metadata, stands_for } });
+	const scorer = new Scorer(wordy);
+	const all = tasks("a1", "a2", "b1");
+	for (const [counts, expected] of [
+		[[undefined, 1, null], { a1: 2, b1: 1 }],
+		[[3, 4, 5], { a1: 7, b1: 5 }],
+		[[1, 1, 9], { b1: 9, a1: 2 }],
+	]) {
+		const kept = await scorer.select(all.map((one, at) => standing(one, counts[at])));
+		const sums = kept.map(({ id, standsFor }) => [id, standsFor]);
+		assert.deepEqual(sums, Object.entries(expected), JSON.stringify(counts));
+		const [{ coverage, standsFor }] = kept;
+		const sum = sums.reduce((sum, [, count]) => sum + count, 0);
+		assert.ok(Math.abs(coverage - standsFor / sum) < 0.05, `${coverage}`);
+	}
+	const wide = all.map((one, at) => standing(one, [8, 1, 7][at]));
+	wide[0].metadata.covers = 2.5;
+	const [first, second] = await scorer.select(wide);
+	assert.deepEqual([first.id, second.id, second.standsFor], ["b1", "a1", 9]);
+	assert.ok(Math.abs(second.covers - 3.5) < 1e-6);
+	for (const [name, wrong] of [
+		["stands_for", 0],
+		["stands_for", 1.5],
+		["stands_for", "3"],
+		["covers", 0],
+		["covers", null],
+	]) {
+		const metadata = { ...all[0].metadata, [name]: wrong };
+		const failing = scorer.select([{ ...all[0], metadata }]);
+		await assert.rejects(failing, { code: "INVALID_TRACE", path: `metadata.${name}` });
 	}
 });
 

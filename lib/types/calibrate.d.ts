@@ -74,7 +74,7 @@ export interface CalibrationDistribution {
 
 /** The scores of the used rows, of all domains or of one. */
 export interface CalibrationSummary {
-	/** The number of used rows. */
+	/** Used rows. */
 	n: number;
 	excluded: number;
 	/** The share of rows whose text was cut. */
@@ -108,9 +108,9 @@ export interface CalibrationThreshold {
 	interval: CalibrationInterval | null;
 	/** The share of the used rows that it accepts. */
 	share: CalibrationEstimate;
-	/** The number of used rows that it accepts. */
+	/** Used rows that it accepts. */
 	accepted: number;
-	/** The number of accepted rows with the lowest accepted score, which no threshold separates. */
+	/** Accepted rows with the lowest accepted score, which no threshold separates. */
 	tied: number;
 	/** With a target share: the next smaller share that a threshold can have. */
 	stricterShare: number | null;
@@ -127,7 +127,7 @@ export interface CalibrationThreshold {
 		interval: CalibrationInterval;
 		/** The accepted share of the positive rows. */
 		recall: number;
-		/** The number of accepted labelled rows. */
+		/** Accepted labelled rows. */
 		accepted: number;
 		/** The effective sample size: `accepted` over the design effect of the groups. */
 		effective: number;
@@ -217,7 +217,7 @@ export interface CalibrationFit {
 	/** The domain of the rows, or their common profile if they are of several domains. */
 	profile: string;
 	domains: string[];
-	/** The number of labelled rows. */
+	/** Labelled rows. */
 	n: number;
 	positives: number;
 	negatives: number;
@@ -254,7 +254,7 @@ export interface CalibrationFit {
 				 * above 0.
 				 */
 				improvement: CalibrationEstimate;
-				/** The number of tried points of the grid. */
+				/** Tried points of the grid. */
 				tried: number;
 		  }
 		| { outcome: "refused"; expected: string; found: string };
@@ -280,7 +280,7 @@ export interface Calibration {
 		uncompared: number;
 		/** Excluded: compared, but among the first rows. */
 		first: number;
-		/** The number of first rows that count as cold start. */
+		/** First rows that count as cold start. */
 		firstLimit: number;
 		/** Groups among the used rows; each row without a group counts as one. */
 		groups: number;

@@ -74,7 +74,7 @@ export interface SelectOptions extends CallOptions {
 export interface SelectProgress {
 	/** Embedding traces, comparing each with all, or choosing. */
 	stage: "embed" | "compare" | "choose";
-	/** The number of traces embedded, compared or chosen. */
+	/** Traces embedded, compared or chosen. */
 	done: number;
 	/** How many there are, or may be chosen at most. While they are embedded, only known for arrays. */
 	total: number | undefined;

@@ -92,8 +92,7 @@ export interface FromMessagesOptions extends CallOptions {
 	domain?: string | undefined;
 	/**
 	 * `metadata.created_at` of a run without a time: an ISO 8601 time. Default: the present time with
-	 * {@link fromMessages}, `"1970-01-01T00:00:00.000Z"` with {@link importTraces}, which depends on nothing
-	 * but the log.
+	 * {@link fromMessages}, `"1970-01-01T00:00:00.000Z"` with {@link importTraces}.
 	 */
 	createdAt?: string | undefined;
 	/** `metadata.visibility`: who may see the trace. Default: `"private"`, because logs are not redacted. */
@@ -149,7 +148,7 @@ export interface Provenance {
 	/** The log, the option `createdAt`, or neither: the default of that option. */
 	createdAtFrom: "source" | "option" | "none";
 	domainFrom: "option" | "format" | "default" | "own";
-	/** The number of skipped parts of the run, by reason. */
+	/** Skipped parts of the run, by reason. */
 	skipped: Record<string, number>;
 	/** What the log says of the run beside the trace; absent of the traces of a log of `"reasoning-trace"`. */
 	facts?: RunFacts;
@@ -160,19 +159,19 @@ export interface Provenance {
  * nothing for it; `docs/importers.md` says which formats have what. They do not tell whether the run succeeded.
  */
 export interface RunFacts {
-	/** The number of tool calls. Those of sub-agents, which have logs of their own, are not among them. */
+	/** Tool calls, without those of sub-agents, which have logs of their own. */
 	calls: number;
-	/** The number of calls that failed, without those that the user refused. */
+	/** Calls that failed, without those that the user refused. */
 	failed: number;
-	/** The number of calls that the user refused. */
+	/** Calls that the user refused. */
 	refused: number;
-	/** The number of calls without a result, which is all of them in logs that have no results. */
+	/** Calls without a result: all of them in logs that have no results. */
 	unanswered: number;
-	/** The number of calls with the name and the input of an earlier failed one. Each failure counts once. */
+	/** Calls with the name and the input of an earlier failed one. Each failure counts once. */
 	retries: number;
 	/** How often the user interrupted the agent; absent if the log says nothing of it. */
 	interruptions?: number;
-	/** The number of messages of the user, without commands such as `/clear`. */
+	/** Messages of the user, without commands such as `/clear`. */
 	userMessages: number;
 	/**
 	 * Tokens of the models that the agent called: `input` without what was read from or written to the cache, `output`
@@ -192,10 +191,7 @@ export interface RunFacts {
 	cwd?: string;
 	/** The first branch of the repository. */
 	branch?: string;
-	/**
-	 * The number of sub-agents that the run launched, and the number of their calls if the log says so of each; absent
-	 * if there were none.
-	 */
+	/** Sub-agents that the run launched, and their calls if the log says so of each; absent if there were none. */
 	subagents?: { launched: number; calls?: number };
 }
 
@@ -214,8 +210,7 @@ export interface ImportedStep {
 
 /**
  * An imported trace, with all fields of the protocol's `ReasoningTrace`, so that it is a `KnowledgeUnit` of
- * the SDK. Traces that a log of the format `"reasoning-trace"` contains are not changed, and have the
- * fields that the log has.
+ * the SDK. Those of a log of `"reasoning-trace"` have the fields that the log has.
  */
 export interface ImportedTrace {
 	"@context": "https://openknowledgepulse.org/schema/v1";
@@ -262,18 +257,16 @@ export interface ImportReport {
 	inputs: {
 		name: string;
 		formats: LogFormat[];
-		/** The number of bytes read, decompressed. */
+		/** Bytes read, decompressed. */
 		bytes: number;
-		/** The number of traces found. */
 		traces: number;
-		/** The number of skipped values that belong to no trace, by reason. */
+		/** Skipped values that belong to no trace, by reason. */
 		skipped: Record<string, number>;
 		/** The first 1,000 errors. */
 		errors: { code: string; line: number | null; message: string }[];
-		/** The number of all errors. */
 		errorCount: number;
 	}[];
-	/** Of `evaluateLogs` with `known`: the number of traces whose ids were known. */
+	/** Of `evaluateLogs` with `known`: traces whose ids were known. */
 	known?: number | undefined;
 }
 
@@ -350,7 +343,7 @@ export interface MessagesItem extends ImportedItem {
 	messages: ChatMessage[];
 	/** Absent if the log has no definitions of tools. */
 	tools?: ChatTool[];
-	/** The number of calls without a result. */
+	/** Calls without a result. */
 	unanswered: number;
 }
 
@@ -411,16 +404,13 @@ export interface ScoreRow {
 	similarity: number | null;
 	noveltySource: ScoreReport["novelty"]["source"];
 	success: boolean;
-	/** As in {@link Provenance}. */
 	successFrom: Provenance["successFrom"];
 	confidence: number;
-	/** As in {@link Provenance}. */
 	confidenceFrom: Provenance["confidenceFrom"];
 	/** The first 120 characters of the objective. */
 	objective: string;
-	/** The number of steps. */
 	steps: number;
-	/** The number of tokens that the model has seen; `null` without an embedding. */
+	/** Tokens that the model has seen; `null` without an embedding. */
 	tokens: number | null;
 	/** Whether the model has seen only the beginning of the text. */
 	isCut: boolean;
@@ -430,9 +420,7 @@ export interface ScoreRow {
 	precision: string | null;
 	/** Identifies the model, and what novelty compares; `null` without an embedding. */
 	modelFingerprint: string | null;
-	/** The version of this package. */
 	version: string;
-	/** As in {@link Provenance}. */
 	facts?: RunFacts;
 }
 

@@ -116,11 +116,13 @@ export interface SelectedTrace {
 	id: string | null;
 	/** The share of what all traces would cover that the traces up to this one cover, in [0, 1]. */
 	coverage: number;
-	/** How many traces it covers best, the first selected of equals; usually it is one of them. */
+	/** How many traces it covers best, the first selected of equals; adds up `metadata.stands_for`. */
 	standsFor: number;
+	/** The sum of the cubes of its similarities to these. */
+	covers: number;
 	/** These without itself, the most similar first, with cosine similarities in [0, 1]. */
 	members: { index: number; similarity: number }[];
-	/** The number of traces that `coverage` is measured over: all, or about 10,000 of more than 20,000. */
+	/** Traces that `coverage` is measured over: all, or about 10,000 of more than 20,000. */
 	measuredOver: number;
 	/** The report with the novelty against the traces that were kept before it. */
 	report: ScoreReport;

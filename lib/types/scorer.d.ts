@@ -127,8 +127,8 @@ export class Scorer {
 	 * covers a trace `i` by `max(0, cosine)³`, by half of that if it is known to have failed
 	 * (`metadata.success` is `false`, and `metadata.success_from` not `"assumed"`). The next trace adds
 	 * most to the sum, over all traces, of the cover by the kept trace that covers best; of equals the first
-	 * given. Scores do not matter. The set reaches 1 − 1/e of the best of its size
-	 * (Nemhauser, Wolsey, Fisher, 1978). Of more than 20,000 traces, the sum runs over a sample.
+	 * given. To select from parts, give all kept ones again, with their `metadata.stands_for` and `covers`.
+	 * The set reaches 1 − 1/e of the best of its size. Of more than 20,000 traces, the sum runs over a sample.
 	 *
 	 * Vectors are those of {@link ConfigureOptions.novelty} `"run"`, unless another kind was set. Traces
 	 * without a vector are not selected. Does not change the cache or the store; `budgetMs` does not apply.

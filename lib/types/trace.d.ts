@@ -31,6 +31,10 @@ export interface ReasoningTrace {
 		success: boolean;
 		/** `"assumed"` if nothing says it: {@link Scorer.select} then does not take it for a failure. */
 		success_from?: string | undefined;
+		/** {@link SelectedTrace.standsFor} of an earlier selection. */
+		stands_for?: number | undefined;
+		/** {@link SelectedTrace.covers} of it. */
+		covers?: number | undefined;
 		created_at?: string | undefined;
 		quality_score?: number | undefined;
 		visibility?: string | undefined;

@@ -2,9 +2,10 @@
 //!
 //! The similarity of two traces is `s(i, j) = max(0, vᵢ · vⱼ)³`. A trace `i` is covered by
 //! `cᵢ = max over the kept j of qⱼ s(i, j)`, where `qⱼ` is ½ for a trace that is known to have failed, and 1 for others
-//! and for those that were kept before. The next trace is the one that adds most to `F = Σ cᵢ`, the first of equals. `F`
-//! is monotone and submodular, so the set reaches 1 − 1/e of the best of its size (Nemhauser, Wolsey, Fisher, 1978; for
-//! texts Lin and Bilmes, 2011).
+//! and for those that were kept before. The next trace is the one that adds most to `F = Σ nᵢ cᵢ`, the first of equals;
+//! `nᵢ` is 1, or for a trace that was selected from a part before `Σ s(i, m)` over those that it stands for: what `j` covers
+//! of these is about `s(i, j) s(i, m)`, as if they differed from `i` in other directions. `F` is monotone and submodular, so the set reaches 1 − 1/e of the best of its size (Nemhauser, Wolsey, Fisher, 1978; for texts Lin and
+//! Bilmes, 2011).
 //!
 //! What a trace adds never rises as the set grows. So what it added to a smaller set is a bound, and only the traces with
 //! the greatest bounds are computed again (Minoux, Accelerated Greedy Algorithms, 1978): first a bound for the present
@@ -49,6 +50,8 @@ pub struct Candidate {
     nearest: Option<Nearest>,
     group: Option<u32>,
     weight: f64,
+    stands_for: u32,
+    covers: f64,
 }
 
 impl Candidate {
@@ -69,12 +72,29 @@ impl Candidate {
                 (row_of(&embedding), None, Some(text), times)
             }
         };
-        Self { id, scored, row, reason, text, times, nearest, group: None, weight: 1.0 }
+        Self {
+            id,
+            scored,
+            row,
+            reason,
+            text,
+            times,
+            nearest,
+            group: None,
+            weight: 1.0,
+            stands_for: 1,
+            covers: 1.0,
+        }
     }
 
     /// Sets its group, and whether it is known to have failed.
     pub fn in_group(self, group: Option<u32>, is_failed: bool) -> Self {
         Self { group, weight: if is_failed { 0.5 } else { 1.0 }, ..self }
+    }
+
+    /// Sets how many it stands for already, itself included, and the sum of its similarities to them.
+    pub fn standing_for(self, stands_for: u32, covers: f64) -> Self {
+        Self { stands_for, covers, ..self }
     }
 
     /// Returns why there is no embedding.
@@ -114,8 +134,10 @@ pub struct Selected {
     pub id: Option<Id>,
     /// `F` of the set up to it, divided by `F` of all candidates, in \[0, 1\].
     pub coverage: f64,
-    /// How many candidates it covers best: of those that cover as well, the first.
-    pub stands_for: usize,
+    /// How many the candidates that it covers best stand for: of those that cover as well, the first.
+    pub stands_for: u64,
+    /// The sum of its similarities to these.
+    pub covers: f64,
     /// These without itself, the most similar first.
     pub members: Vec<Member>,
     /// The number of candidates that `F` is summed over.

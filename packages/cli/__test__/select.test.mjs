@@ -73,14 +73,38 @@ test("kp-score select -o writes what is shown, and --copy the logs, which are no
 			ids,
 		);
 		assert.deepEqual(
-			read("kept.jsonl"),
-			ids.map((id) => runOf(Number(id.slice(2)))),
+			read("kept.jsonl").map(({ metadata: { covers, ...metadata }, ...trace }) => ({
+				...trace,
+				metadata: { ...metadata, covers: covers > 1.5 && covers <= 2 },
+			})),
+			ids.map((id) => runOf(Number(id.slice(2)), { stands_for: 2, covers: true })),
 		);
 		assert.deepEqual(logsIn(to), ["deep/two.jsonl", "one.jsonl"]);
 		assert.match(stderr, /^3 runs of 6 traces: coverage \d+\.\d %$/m);
 		assert.match(stderr, /^traces: kept\.jsonl\n2 logs copied to runs.deep$/m);
 	}
 	rmSync(join(folder, to), { recursive: true });
+});
+
+test("kp-score select takes what parts have kept, and adds up what they stand for", async () => {
+	const parts = ["a", "b"].map((part) => {
+		const runs = Array.from({ length: 60 }, (_, n) => runOf(n % 7, { success: true }));
+		file(`${part}.jsonl`, linesOf(runs.map((run, n) => ({ ...run, id: `${part}:${n}` }))));
+		return `${part}.jsonl`;
+	});
+	const options = ["--novelty", "words", "--count", "3", "--quiet"];
+	for (const part of parts) await assertEnds(0, ["select", part, ...options, "-o", `kept-${part}`]);
+	const args = ["select", "kept-a.jsonl", "kept-b.jsonl", "--novelty", "words", "--count", "3"];
+	const { stdout, stderr } = await assertEnds(0, [...args, "-o", "twice.jsonl", "--json"]);
+	assert.deepEqual(
+		parsed(stdout).map(({ standsFor }) => standsFor),
+		read("twice.jsonl").map(({ metadata }) => metadata.stands_for),
+	);
+	const sum = parsed(stdout).reduce((sum, { standsFor }) => sum + standsFor, 0);
+	assert.equal(sum, 120);
+	assert.match(stderr, /^3 runs of 6 traces: coverage 100\.0 %, they stand for 120 of 120$/m);
+	await assertEnds(0, ["select", "kept-a.jsonl", ...options, "--count", "2", "--dropped", "rest"]);
+	assert.ok(read("rest")[0].standsFor > 1);
 });
 
 test("kp-score select reads every run once, also from standard input", async () => {

@@ -26,6 +26,7 @@ function rowOf({ trace, provenance }) {
 		objective: [...task.objective.slice(0, 2 * OBJECTIVE)].slice(0, OBJECTIVE).join(""),
 		steps: steps.length,
 		...(facts && { facts }),
+		...(metadata.stands_for && { standsFor: metadata.stands_for }),
 	};
 }
 

@@ -3,10 +3,13 @@ const { projectOf } = require("./facts.js");
 const { Redaction } = require("./redaction.js");
 const { jsonLine } = require("./terminal.js");
 
-/** A trace that says whether its success is only assumed, so that it stays so when it is read again. */
-function traceOf({ trace, provenance }) {
-	if (provenance.successFrom !== "assumed") return trace;
-	return { ...trace, metadata: { ...trace.metadata, success_from: "assumed" } };
+/** A trace that says whether its success is only assumed, and what a kept one stands for, also when it is read again. */
+function traceOf({ trace, provenance, more, covers }) {
+	const known = {
+		...(provenance.successFrom === "assumed" && { success_from: "assumed" }),
+		...(more && { stands_for: more.standsFor, covers }),
+	};
+	return { ...trace, metadata: { ...trace.metadata, ...known } };
 }
 
 /** The messages of a run in the format of OpenAI's chat completions, with what is known of the run. */

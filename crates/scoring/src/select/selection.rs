@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, BinaryHeap},
     mem,
     ops::Range,
+    ptr,
     time::{Duration, Instant},
 };
 
@@ -107,11 +108,13 @@ impl Selection {
         let mut selected = self.is_done.then(|| mem::take(&mut self.kept))?;
         let places = selected.iter().map(|kept| kept.index + self.before).zip(0..);
         let places: BTreeMap<_, usize> = places.collect();
-        for (index, (_, by)) in self.cover.iter().enumerate().skip(self.before) {
+        for (index, (value, by)) in self.cover.iter().enumerate().skip(self.before) {
             let Some(place) = places.get(by) else { continue };
-            selected[*place].stands_for += 1;
-            if index != *by {
-                let similarity = self.traces[index].similarity(&self.traces[*by]).max(0.0);
+            let (trace, by) = (&self.traces[index], &self.traces[*by]);
+            selected[*place].stands_for += u64::from(trace.stands_for);
+            selected[*place].covers += trace.covers * value / by.weight;
+            if !ptr::eq(trace, by) {
+                let similarity = trace.similarity(by).max(0.0);
                 selected[*place].members.push(Member { index: index - self.before, similarity });
             }
         }
@@ -153,7 +156,7 @@ impl Selection {
                 let [own, other] = [index, by].map(|by| {
                     self.traces.get(*by).map_or(0.0, |by| by.covers(&self.traces[*index]))
                 });
-                covered.max(own).max(other)
+                self.traces[*index].covers * covered.max(own).max(other)
             };
             self.all = self.measured.iter().zip(&self.greatest).map(most).sum();
             self.is_done = self.coverage() >= self.limits.coverage;
@@ -162,7 +165,8 @@ impl Selection {
     }
 
     fn coverage(&self) -> f64 {
-        let covered: f64 = self.measured.iter().map(|(_, covered)| covered).sum();
+        let covered = |&(index, covered): &(usize, f64)| self.traces[index].covers * covered;
+        let covered: f64 = self.measured.iter().map(covered).sum();
         if self.all > 0.0 { (covered / self.all).min(1.0) } else { 0.0 }
     }
 
@@ -270,6 +274,7 @@ impl Selection {
             id: id.clone(),
             coverage: self.coverage(),
             stands_for: 0,
+            covers: 0.0,
             members: Vec::new(),
             measured_over: self.measured_over,
             report: Report { score, text: text.clone(), times: *times, is_known: false },

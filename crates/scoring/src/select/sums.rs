@@ -1,7 +1,7 @@
 //! Sums over the similarities of many pairs of traces, on two threads.
 //!
-//! What a column adds to a line is how far its weighted similarity `x` reaches into the interval of the line:
-//! `max(0, min(x, high) − low)`.
+//! What a column adds to a line is how far its weighted similarity `x` reaches into the interval of the line, times the
+//! `n` of the line: `n max(0, min(x, high) − low)`.
 //!
 //! # What is exact
 //!
@@ -163,7 +163,8 @@ impl Part<'_> {
                     *row = &traces[line.0].row;
                 }
                 let dots = tile::<S, REGISTERS, ROWS>(simd, &panel.numbers, rows);
-                for (at, (_, [low, high])) in lines[start..].iter().take(ROWS).enumerate() {
+                for (at, (line, [low, high])) in lines[start..].iter().take(ROWS).enumerate() {
+                    let times = traces[*line].covers;
                     let mut values = [0.0; WIDTH];
                     for column in 0..WIDTH {
                         let dot = f64::from(dots[at][column]) + error;
@@ -178,7 +179,7 @@ impl Part<'_> {
                         }
                     }
                     for column in 0..WIDTH {
-                        sums[column] += (values[column].min(*high) - low).max(0.0);
+                        sums[column] += times * (values[column].min(*high) - low).max(0.0);
                     }
                     if let Some(greatest) = greatest.get_mut(start + at) {
                         for (value, index) in values.iter().zip(panel.columns) {
@@ -280,6 +281,7 @@ mod tests {
         let trace = Trace::new("code".into(), true, confidence, Vec::new(), None);
         Candidate::new(&trace, Ok(embedded), None, &Profiles::default())
             .in_group(None, seed % 2 == 1)
+            .standing_for(1, 1.0 + (seed % 3) as f64)
     }
 
     #[test]
@@ -301,8 +303,9 @@ mod tests {
             {
                 assert_eq!(sums, &exact[0].1, "{width}: the same bits as in scalar code");
                 for (at, column) in columns.iter().enumerate() {
-                    let part =
-                        |(line, [low, high]): &Line| value(*line, *column).clamp(*low, *high) - low;
+                    let part = |(line, [low, high]): &Line| {
+                        all[*line].covers * (value(*line, *column).clamp(*low, *high) - low)
+                    };
                     let expected: f64 = lines.iter().map(part).sum();
                     let [low, found, high] = [below[at], sums[at], above[at]];
                     assert!((found - expected).abs() < 1e-12, "{width}: {found} for {expected}");

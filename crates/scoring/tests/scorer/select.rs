@@ -17,11 +17,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Vectors to select from, as in select-golden.json.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Set {
     runs: Vec<Vec<f64>>,
     count: usize,
     weights: Vec<f64>,
+    /// How many each stands for, and how much it covers; 1 without.
+    #[serde(default)]
+    counts: Vec<(u32, f64)>,
     before: Vec<Vec<f64>>,
     groups: Option<Vec<String>>,
     #[serde(rename = "perGroup")]
@@ -35,7 +38,7 @@ struct Chosen {
     index: usize,
     coverage: f64,
     #[serde(rename = "standsFor")]
-    stands_for: usize,
+    stands_for: u64,
 }
 
 fn candidate(id: &str, vector: Option<&[f64]>) -> Candidate {
@@ -59,9 +62,15 @@ impl Set {
         for (index, (vector, weight)) in self.runs.iter().zip(&self.weights).enumerate() {
             let group = self.groups.as_ref().map(|groups| groups[index].parse().expect("a number"));
             let one = candidate(&index.to_string(), Some(vector));
-            selection.add(one.in_group(group, *weight < 1.0));
+            let one = one.in_group(group, *weight < 1.0);
+            let (number, covers) = self.stands_for(index);
+            selection.add(one.standing_for(number, covers));
         }
         selection
+    }
+
+    fn stands_for(&self, index: usize) -> (u32, f64) {
+        self.counts.get(index).copied().unwrap_or((1, 1.0))
     }
 
     /// Selects by computing everything again for each choice. The sum runs over every `stride`-th.
@@ -72,7 +81,8 @@ impl Set {
         let old = |i: usize| self.before.iter().map(move |old| similarity(&self.runs[i], old));
         let mut cover: Vec<_> = all.iter().map(|i| (old(*i).fold(0.0, f64::max), None)).collect();
         let greatest = |i: &usize| all.iter().map(|j| value(*i, *j)).fold(cover[*i].0, f64::max);
-        let most: f64 = measured.iter().map(greatest).sum();
+        let times = |i: &usize| self.stands_for(*i).1;
+        let most: f64 = measured.iter().map(|i| times(i) * greatest(i)).sum();
         let mut chosen: Vec<Chosen> = Vec::new();
         while chosen.len() < self.count {
             let group = |j: usize| self.groups.as_ref().map(|groups| &groups[j]);
@@ -82,7 +92,8 @@ impl Set {
                     && self.per_group.is_none_or(|most| same < most)
             };
             let gain = |j: usize| {
-                measured.iter().map(|i| f64::max(0.0, value(*i, j) - cover[*i].0)).sum::<f64>()
+                let more = |i: &usize| times(i) * f64::max(0.0, value(*i, j) - cover[*i].0);
+                measured.iter().map(more).sum::<f64>()
             };
             let mut best = (0.0, None);
             for j in all.iter().filter(is_open) {
@@ -97,11 +108,12 @@ impl Set {
                     cover[*i] = (value(*i, index), Some(index));
                 }
             }
-            let covered: f64 = measured.iter().map(|i| cover[*i].0).sum();
+            let covered: f64 = measured.iter().map(|i| times(i) * cover[*i].0).sum();
             chosen.push(Chosen { index, coverage: covered / most, stands_for: 0 });
         }
         for it in &mut chosen {
-            it.stands_for = cover.iter().filter(|(_, by)| *by == Some(it.index)).count();
+            let own = all.iter().filter(|i| cover[**i].1 == Some(it.index));
+            it.stands_for = own.map(|i| u64::from(self.stands_for(*i).0)).sum();
         }
         chosen
     }
@@ -157,11 +169,10 @@ impl Draws {
         for index in 0..count {
             let (centre, noise) = (&centres[self.below(centres.len())], self.vector(length));
             let vector: Vec<_> = centre.iter().zip(noise).map(|(x, y)| x + spread * y).collect();
-            let norm = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
             vectors.push(match self.below(12) {
                 0 => vec![0.0; length],
                 1 if index > 0 => vectors[self.below(index)].clone(),
-                _ => vector.iter().map(|x| f64::from((x / norm) as f32)).collect(),
+                _ => unit(vector),
             });
         }
         let before = vectors.split_off(count - self.below(8).min(count));
@@ -170,6 +181,7 @@ impl Draws {
         Set {
             count: 1 + self.below(15),
             weights: runs.iter().map(|_| if self.next() < failed { 0.5 } else { 1.0 }).collect(),
+            counts: Vec::new(),
             groups: per_group.map(|_| runs.iter().map(|_| self.below(9).to_string()).collect()),
             runs,
             before,
@@ -179,6 +191,11 @@ impl Draws {
     }
 }
 
+fn unit(vector: Vec<f64>) -> Vec<f64> {
+    let norm = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+    vector.into_iter().map(|x| f64::from((x / norm) as f32)).collect()
+}
+
 fn drawn_sets() -> Vec<Set> {
     let mut draws = Draws(2026);
     (0..repeats(1000)).map(|_| draws.set()).collect()
@@ -186,24 +203,66 @@ fn drawn_sets() -> Vec<Set> {
 
 #[test]
 fn selection_is_that_of_computing_everything_again() {
-    for set in drawn_sets() {
+    let mut draws = Draws(61);
+    for mut set in drawn_sets() {
         assert_same(&set, &selected(set.selection(f64::INFINITY)), &set.naive(1), "naive");
+        set.counts =
+            set.runs.iter().map(|_| (1 + draws.below(9) as u32, 9.0 * draws.next())).collect();
+        assert_same(&set, &selected(set.selection(f64::INFINITY)), &set.naive(1), "of parts");
     }
 }
 
 #[test]
 fn selection_of_very_many_is_measured_over_about_10_000() {
     let mut draws = Draws(7);
-    let unit = |vector: Vec<f64>| {
-        let norm = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
-        vector.into_iter().map(|x| f64::from((x / norm) as f32)).collect()
-    };
     let runs: Vec<Vec<f64>> = (0..20_001).map(|_| unit(draws.vector(3))).collect();
-    let (weights, before, set) = (vec![1.0; runs.len()], Vec::new(), Vec::new());
-    let set = Set { runs, count: 3, weights, before, groups: None, per_group: None, set };
+    let weights = vec![1.0; runs.len()];
+    let set = Set { runs, count: 3, weights, ..Set::default() };
     let found = selected(set.selection(f64::INFINITY));
     assert_same(&set, &found, &set.naive(3), "sampled");
     assert!(found.iter().all(|it| it.measured_over == 6667));
+}
+
+#[test]
+fn selection_in_two_rounds_covers_nearly_as_much_as_in_one() {
+    for seed in 0..2 {
+        let mut draws = Draws(seed);
+        let tasks: Vec<_> = (0..60).map(|_| draws.vector(24)).collect();
+        // A few tasks are frequent, and a part has some more often than others.
+        let mut run = |at: usize| {
+            let task = (draws.next().powi(2) * 60.0) as usize;
+            let (task, own) = (&tasks[(task + at / 300 * 5) % 60], draws.vector(24));
+            task.iter().zip(own).map(|(x, y)| x + 0.5 * y).collect()
+        };
+        let runs: Vec<_> = (0..2400).map(|at| unit(run(at))).collect();
+        let set = |runs: Vec<Vec<f64>>, count, counts| Set {
+            count,
+            weights: vec![1.0; runs.len()],
+            runs,
+            counts,
+            ..Set::default()
+        };
+        let kept = |set: &Set| selected(set.selection(f64::INFINITY));
+        let (mut parts, mut counts) = (Vec::new(), Vec::new());
+        for part in runs.chunks(300) {
+            for it in kept(&set(part.to_vec(), 40, Vec::new())) {
+                parts.push(part[it.index].clone());
+                counts.push((it.stands_for as u32, it.covers));
+            }
+        }
+        let parts = set(parts, 40, counts);
+        let (twice, once) = (kept(&parts), kept(&set(runs.clone(), 40, Vec::new())));
+        let all = twice.iter().map(|it| it.stands_for).sum::<u64>();
+        assert_eq!(all, parts.counts.iter().map(|(n, _)| u64::from(*n)).sum::<u64>());
+        let covered = |kept: Vec<&Vec<f64>>| -> f64 {
+            let most =
+                |run: &Vec<f64>| kept.iter().map(|it| similarity(run, it)).fold(0.0, f64::max);
+            runs.iter().map(most).sum()
+        };
+        let twice = covered(twice.iter().map(|it| &parts.runs[it.index]).collect());
+        let once = covered(once.iter().map(|it| &runs[it.index]).collect());
+        assert!(twice >= 0.97 * once, "{twice} of {once}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ const { openAlone, openScorer } = require("../scorer.js");
 const { Selection, keptEarlier, scored } = require("../selection.js");
 const { sourcesOf } = require("../sources.js");
 const { Spool } = require("../spool.js");
-const { count, jsonLine, percent, style, tally } = require("../terminal.js");
+const { count, grouped, jsonLine, percent, style, tally } = require("../terminal.js");
 const { Writer, isMessages, traceOf } = require("../written.js");
 
 function commonFolder(paths) {
@@ -106,9 +106,9 @@ module.exports = async function select([args], given) {
 	job.labels?.check();
 	for (const each of file ? kept : []) {
 		if (job.signal.aborted) break;
-		const { report, standsFor } = each;
+		const { report, standsFor, covers } = each;
 		const more = { score: report.score, standsFor };
-		await file.write(await writer.lineOf({ ...(await selection.itemOf(each)), more }));
+		await file.write(await writer.lineOf({ ...(await selection.itemOf(each)), more, covers }));
 	}
 	await file?.commit();
 	if (job.endedEarly("while it wrote: the memory stays as it was")) return job.exitCode();
@@ -125,8 +125,12 @@ module.exports = async function select([args], given) {
 	const covered = percent(kept.at(-1)?.coverage ?? 0);
 	const over = kept[0]?.measuredOver ?? selection.rows.length;
 	const sample = over < selection.rows.length ? ` of a sample of ${count(over, "run")}` : "";
+	const sumOf = (all) => all.reduce((sum, { standsFor = 1 }) => sum + standsFor, 0);
+	const of = sumOf(selection.rows);
+	const weighed =
+		of > selection.rows.length ? `, they stand for ${grouped(sumOf(kept))} of ${grouped(of)}` : "";
 	const notes = [
-		`${style("bold", count(kept.length, "run"))} of ${count(remarks.traces, "trace")}: coverage ${covered}${sample}`,
+		`${style("bold", count(kept.length, "run"))} of ${count(remarks.traces, "trace")}: coverage ${covered}${sample}${weighed}`,
 		selection.left.length > 0
 			? `not considered: ${tally(selection.left.map(({ reason }) => [reason.replace(/:.*/, ""), 1]))}`
 			: "",
