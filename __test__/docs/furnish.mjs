@@ -15,7 +15,7 @@ export function furnish(folder) {
 		const metadata = { ...trace.metadata, session_id: String(index % 4) };
 		return `${JSON.stringify({ ...trace, id: `kp:trace:${index + 32}`, metadata })}\n`;
 	});
-	for (const name of ["runs", "traces", "before", "after", "airline", "a"])
+	for (const name of ["runs", "traces", "before", "after", "airline", "a", "part1", "part2"])
 		writeFileSync(join(folder, `${name}.jsonl`), lines.join(""));
 	writeFileSync(join(folder, "b.json"), lines[0]);
 	mkdirSync(join(folder, "runs"));

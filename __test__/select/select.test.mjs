@@ -48,9 +48,10 @@ for (const novelty of kinds)
 			selected.map(({ index }) => index),
 			expected.map(({ index }) => index),
 		);
-		for (const [at, { index, id, coverage, standsFor, covers, members, report, ...rest }] of Object.entries(
-			selected,
-		)) {
+		for (const [
+			at,
+			{ index, id, coverage, standsFor, covers, members, report, ...rest },
+		] of Object.entries(selected)) {
 			assert.ok(Math.abs(coverage - expected[at].coverage) < 1e-5);
 			assert.deepEqual([id, rest], [traces[index].id ?? null, { measuredOver: 12 }]);
 			assert.ok([0, 1].includes(standsFor - members.length));

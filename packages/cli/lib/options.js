@@ -145,6 +145,11 @@ const OPTIONS = {
 	"--profiles <file>": "weights by domain, as JSON for `new Scorer()`",
 	"--store <url>":
 		"shared memory: `postgres://…` or `sqlite:FILE`, with `?namespace=NAME`, and `create=1` for a new file (default, without `--memory`: the environment variable `KP_SCORE_STORE`)",
+	"--max-elements <n>": [
+		"how many runs of a new namespace are compared, the newest ones (default: 1000)",
+		number(1, 2 ** 32 - 1, true),
+	],
+	"--ttl-ms <ms>": ["how long they are compared, in milliseconds (default: without end)", whole],
 	"-o, --output <file>": "file to write (default: standard output)",
 	"--json": "write NDJSON on a terminal too",
 	"--table": "write a table, also into a file or a pipe",
@@ -338,6 +343,37 @@ scored as kp-score score does.
 			...SCORING_EXAMPLES,
 		],
 	},
+	store: {
+		args: "<action> [value]",
+		help: "Makes and shows a store, drops a namespace of it, and forgets what is old.",
+		options: [
+			"store",
+			"maxElements",
+			"ttlMs",
+			"novelty",
+			"precision",
+			"model",
+			"pooling",
+			"longText",
+			"json",
+		],
+		more: `
+The action is one of
+  init                 makes tables that are missing, or the file, and with bounds or --novelty the namespace
+  status               shows the bounds and the model of the namespace, its entries, and their bytes
+  drop NAMESPACE       deletes a namespace with all of its entries
+  forget-before DATE   deletes the entries that were added before a day such as 2026-01-31, or 7d ago
+`,
+		examples: [
+			'init --store "sqlite:novelty.db?namespace=support" --max-elements 100000 --ttl-ms 604800000',
+			'init --store "sqlite:words.db" --novelty words',
+			"init --store sqlite:fast.db --novelty run --precision fast --long-text whole",
+			"init --store sqlite:e5.db --novelty text --model models/multilingual-e5-small --pooling mean",
+			'status --store "sqlite:novelty.db?namespace=support" --json',
+			"forget-before 30d --store sqlite:novelty.db",
+			"drop support --store sqlite:novelty.db",
+		],
+	},
 	doctor: {
 		args: "",
 		help: "Shows what scores here: platform, addon, model, library, and how fast.",
@@ -346,4 +382,4 @@ scored as kp-score score does.
 	},
 };
 
-module.exports = { COMMANDS, OPTIONS, optionsOf };
+module.exports = { COMMANDS, OPTIONS, optionsOf, time };

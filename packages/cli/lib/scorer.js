@@ -112,4 +112,4 @@ async function openScorer(job, { saved = false, again = !saved } = {}) {
 	};
 }
 
-module.exports = { openAlone, openScorer, profilesOf };
+module.exports = { openAlone, openScorer, profilesOf, settingsOf };

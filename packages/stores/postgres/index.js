@@ -27,7 +27,7 @@ const UNTRANSLATABLE = ["22P05", "22021"];
 /** A number at the end of its type. */
 const OUT_OF_RANGE = "22003";
 const LACKING =
-	"the database lacks the tables or functions of a novelty store: set migrate: true, call migrate(), or run what migrationSql() returns";
+	"the database lacks the tables or functions of a novelty store: kp-score store init makes them, or migrate: true, migrate() or what migrationSql() returns";
 
 const OPTIONS = {
 	pool: kind("a pool of pg, not a client", (pool) => {

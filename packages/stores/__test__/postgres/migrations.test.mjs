@@ -41,7 +41,7 @@ describe("migrations", { skip: missing }, () => {
 				await assert.rejects(call(), {
 					...MISMATCH,
 					message:
-						"the database lacks the tables or functions of a novelty store: set migrate: true, call migrate(), or run what migrationSql() returns",
+						"the database lacks the tables or functions of a novelty store: kp-score store init makes them, or migrate: true, migrate() or what migrationSql() returns",
 				});
 		}));
 
