@@ -40,6 +40,7 @@ const SIGNAL = { signal };
 const known = oneOf("score", "again");
 const SCORE = { known, remember: flag, signal };
 const DECIDE = { exact: flag, known, remember: remembered, signal, threshold: share };
+const SNAPSHOT = { ages: flag, signal };
 const SIMILAR = { atLeast: similarity, k: positive, signal };
 
 module.exports = class Scorer {
@@ -200,9 +201,9 @@ module.exports = class Scorer {
 	}
 
 	async snapshot(options) {
-		const { signal } = callOptions(options, SIGNAL);
+		const { ages = true, signal } = callOptions(options, SNAPSHOT);
 		await until(signal, this.#added);
-		return until(signal, this.#native.snapshot().catch(fail));
+		return until(signal, this.#native.snapshot(ages).catch(fail));
 	}
 
 	static async restore(snapshot, options) {

@@ -333,12 +333,16 @@ impl NativeScorer {
         Ok(json!({ "accepted": accepted, "bounds": bounds, "threshold": threshold }).to_string())
     }
 
-    /// Resolves to the cache as bytes.
+    /// Resolves to the cache as bytes, with the ages of its entries if `has_ages`.
     #[napi(catch_unwind)]
-    pub fn snapshot<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+    pub fn snapshot<'env>(&self, env: &'env Env, has_ages: bool) -> Result<Unknown<'env>> {
         let (embedder, engine) = (or_throw(env, self.embedder())?, self.engine.clone());
         let lane = embedder.lane();
-        let snapshot = move || Ok(Buffer::from(engine.snapshot(&embedder.fingerprint()?)));
+        let snapshot = move || {
+            let contents = engine.snapshot(&embedder.fingerprint()?);
+            let contents = if has_ages { contents } else { contents.without_ages() };
+            Ok(Buffer::from(contents.encode()))
+        };
         in_background(lane, env, snapshot)
     }
 

@@ -55,6 +55,22 @@ test("Scorer.restore keeps ids, bounds and ages", async () => {
 	assert.equal(young.status().cacheSize, 0);
 });
 
+test("Scorer.snapshot and Scorer.save without ages give the same bytes for the same entries", async () => {
+	const file = join(folder, "ageless");
+	const [one, other] = [await filled({ threads: 1 }), await filled()];
+	const bytes = await one.snapshot({ ages: false });
+	await other.save(file, { ages: false });
+	assert.deepEqual(readFileSync(file), bytes);
+	rmSync(file);
+	assert.notDeepEqual(await one.snapshot(), bytes);
+	const again = await Scorer.restore(bytes);
+	assert.deepEqual(await again.snapshot({ ages: false }), bytes);
+	await assert.rejects(one.snapshot({ ages: 0 }), {
+		code: "INVALID_OPTION",
+		message: "ages: expected true or false, got 0",
+	});
+});
+
 test("Scorer.restore rejects instead of throwing", async () => {
 	const bytes = await (await filled()).snapshot();
 	const rows = [

@@ -80,6 +80,12 @@ export interface SelectProgress {
 	total: number | undefined;
 }
 
+/** Options of {@link Scorer.snapshot}. */
+export interface SnapshotOptions extends CallOptions {
+	/** Whether to keep ages. `false`: equal entries give equal bytes; a store is read anew. Default: `true`. */
+	ages?: boolean | undefined;
+}
+
 /** Options of {@link similar}. */
 export interface SimilarOptions extends CallOptions {
 	/** The maximum number of results, an integer from 1. Default: `10`. */

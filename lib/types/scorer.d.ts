@@ -7,6 +7,7 @@ import type {
 	ScoreOptions,
 	SelectOptions,
 	SimilarOptions,
+	SnapshotOptions,
 	Traces,
 } from "./calls.js";
 import type {
@@ -166,7 +167,7 @@ export class Scorer {
 	 * for accepted traces that are still to be added.
 	 * @throws Rejects with `"EMBEDDER_UNAVAILABLE"` if the model's manifest cannot be read.
 	 */
-	snapshot(options?: CallOptions): Promise<ReturnType<typeof Buffer.alloc>>;
+	snapshot(options?: SnapshotOptions): Promise<ReturnType<typeof Buffer.alloc>>;
 	/**
 	 * Returns a scorer with the cache of a snapshot. Ages do not advance while a cache is a snapshot. The
 	 * bounds of the cache come from the snapshot, unless `cache` is given; other options do not. With a
@@ -180,7 +181,7 @@ export class Scorer {
 	 * Writes a snapshot to a file, which is replaced in one step.
 	 * @throws Rejects with `"SNAPSHOT_IO"`, or as `snapshot`.
 	 */
-	save(path: string | URL, options?: CallOptions): Promise<void>;
+	save(path: string | URL, options?: SnapshotOptions): Promise<void>;
 	/**
 	 * Returns a scorer with the cache of a file, as `restore`.
 	 * @throws Rejects with Node.js' own error if the file cannot be read, or as `restore`.

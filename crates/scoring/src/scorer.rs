@@ -39,7 +39,7 @@ use crate::{
     error::{Error, Result},
     id::Id,
     score::Score,
-    snapshot::Snapshot,
+    snapshot::{Contents, Snapshot},
     sync::{Condvar, Mutex, MutexGuard},
     trace::Trace,
 };
@@ -130,8 +130,8 @@ impl Scorer {
         if let Memory::Store(memory) = &self.memory { Some(memory) } else { None }
     }
 
-    /// Returns the memory as bytes. `fingerprint` is that of the model in use.
-    pub fn snapshot(&self, fingerprint: &str) -> Vec<u8> {
+    /// Copies the memory. `fingerprint` is that of the model in use.
+    pub fn snapshot(&self, fingerprint: &str) -> Contents {
         match &self.memory {
             Memory::Own(memory) => memory.snapshot(fingerprint),
             Memory::Store(memory) => memory.snapshot(fingerprint),

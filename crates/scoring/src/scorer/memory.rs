@@ -68,14 +68,11 @@ impl OwnMemory {
         self.with(|vectors, now| using(&mut vectors.cache, now))
     }
 
-    /// Returns the cache as bytes. `fingerprint` is that of the model in use; it is written if nothing has been
-    /// embedded yet.
-    pub fn snapshot(&self, fingerprint: &str) -> Vec<u8> {
-        let contents = self.with(|Vectors { cache, model }, now| {
+    /// Copies the cache. `fingerprint` is that of the model in use; it is written if nothing has been embedded yet.
+    pub fn snapshot(&self, fingerprint: &str) -> Contents {
+        self.with(|Vectors { cache, model }, now| {
             Contents::of(cache, model.as_deref().unwrap_or(fingerprint), now, None)
-        });
-        // Without the lock, because synchronous functions of JavaScript wait for it.
-        contents.encode()
+        })
     }
 
     fn with<R>(&self, using: impl FnOnce(&mut Vectors, Duration) -> R) -> R {

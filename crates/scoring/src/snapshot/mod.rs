@@ -83,7 +83,16 @@ impl Contents {
         Self { header: Header { model, max_elements, vector_len, ttl, entries, position }, rows }
     }
 
-    /// Returns the contents as bytes, with their checksum.
+    /// The same vectors without what depends on the clock, so that equal ones have equal bytes: all ages are 0, and
+    /// reading a store cannot continue from them.
+    #[must_use]
+    pub fn without_ages(mut self) -> Self {
+        self.header.entries.iter_mut().for_each(|entry| entry.age = Duration::ZERO);
+        self.header.position = None;
+        self
+    }
+
+    /// Returns the contents as bytes, with their checksum. Takes long, so no lock may be held.
     pub fn encode(self) -> Vec<u8> {
         let Self { header, rows: mut bytes } = self;
         let header = serde_json::to_vec(&header).expect("JSON of texts and numbers");

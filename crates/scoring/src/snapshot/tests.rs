@@ -50,6 +50,24 @@ fn into_cache_loses_nothing() {
 }
 
 #[test]
+fn without_ages_leaves_nothing_of_the_clock() {
+    let at = |now, seq| {
+        let (epoch, call) = (String::new(), "".into());
+        let position = Position { epoch, seq, at: now, call };
+        Contents::of(&small_cache(), MODEL, now, Some(position)).without_ages().encode()
+    };
+    let bytes = at(NOW, 1);
+    assert_eq!(bytes, at(NOW + Duration::from_nanos(1), 2));
+    let mut snapshot = decode(&bytes, MODEL).unwrap();
+    assert_eq!(snapshot.take_position(), None);
+    let cache = snapshot.into_cache(options(3, 2), NOW).unwrap();
+    let found = cache.entries(NOW).map(|(entry, vector)| (entry.age, entry.id, vector));
+    let expected: [(_, _, &[f32]); 2] =
+        [(Duration::ZERO, None, &[0.0, 1.0]), (Duration::ZERO, Id::new("é"), &[0.6, 0.8])];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn encode_keeps_its_layout() {
     // Snapshots outlive the process, and so the version that wrote them.
     let header = concat!(

@@ -29,7 +29,7 @@ use crate::{
         entry::{Change, Page, Request, StoredEntry},
         outcome::Outcome,
     },
-    snapshot::{Position, Snapshot},
+    snapshot::{Contents, Position, Snapshot},
     sync::{Mutex, MutexGuard},
 };
 
@@ -321,11 +321,9 @@ impl StoreMemory {
         }
     }
 
-    /// Returns the vectors as bytes, with the position of the last applied entry. `fingerprint` is that of the model.
-    pub fn snapshot(&self, fingerprint: &str) -> Vec<u8> {
-        let contents = self.mirror().snapshot(fingerprint);
-        // Without the lock, for which calls wait.
-        contents.encode()
+    /// Copies the vectors, with the position of the last applied entry. `fingerprint` is that of the model.
+    pub fn snapshot(&self, fingerprint: &str) -> Contents {
+        self.mirror().snapshot(fingerprint)
     }
 
     /// Returns the position of the last applied entry; `None` to read the store from its beginning.
