@@ -1,6 +1,6 @@
 /**
  * Measures the cost of a memory shared by processes: node benchmark/shared-novelty.mjs [--quick] [--only
- * latency,throughput,appends,start] [--rows 100000]
+ * latency,throughput,appends,fleet,start] [--rows 100000]
  *
  * Scorers with a store on a PostgreSQL server, in an SQLite file, and without a store alternate in the same
  * processes, over texts in the memo.
@@ -19,7 +19,7 @@ import { median, quantile } from "./statistics.mjs";
 const { quick, only, rows } = parseArgs({
 	options: {
 		quick: { type: "boolean", default: false },
-		only: { type: "string", default: "latency,throughput,appends,start" },
+		only: { type: "string", default: "latency,throughput,appends,fleet,start" },
 		rows: { type: "string", default: "100000" },
 	},
 }).values;
@@ -31,6 +31,8 @@ const PROCESSES = [1, 2, 4];
 const BATCHES = [1, 8, 64];
 const CONNECTIONS = 8;
 const APPENDING_MS = quick ? 500 : 1500;
+/** Processes that share a namespace, each with a mirror. */
+const FLEET = 8;
 /** Entries that are there when the snapshot is taken, and afterwards. */
 const ROWS = Number(rows);
 const NEWER = 1000;
@@ -199,6 +201,36 @@ async function appends({ places }) {
 	);
 }
 
+/** What a namespace carries: each of the processes scores, and mirrors what the others append. */
+async function fleet({ places }) {
+	const rows = [];
+	for (const novelty of ["text", "run"]) {
+		const all = Array.from({ length: FLEET }, startProcess);
+		const { connectionString } = places.PostgreSQL;
+		for (const one of all) await one.ask("join", { connectionString, novelty, namespace: novelty });
+		const { rounds } = await measured(["rounds"], async () => {
+			const results = await Promise.all(all.map((one) => one.ask("share", { ms: APPENDING_MS })));
+			const seconds = Math.max(...results.map(({ ms }) => ms)) / 1000;
+			const count = results.reduce((sum, result) => sum + result.count, 0);
+			const bytes = median(results.map((result) => result.bytes));
+			return { rate: count / seconds, megabytes: bytes / seconds / 1e6, each: bytes / count };
+		});
+		await Promise.all(all.map(stop));
+		const middle = (of) => median(rounds.map(of));
+		rows.push([
+			novelty,
+			thousands(middle(({ rate }) => rate)),
+			show(middle(({ megabytes }) => megabytes)),
+			thousands(middle(({ each }) => each)),
+		]);
+	}
+	table(
+		`What ${FLEET} processes append to a namespace of PostgreSQL, 32 in flight in each, medians of ${ROUNDS} rounds`,
+		["novelty", "entries a second", "MB a second to each mirror", "bytes of an entry"],
+		rows,
+	);
+}
+
 async function start({ places, sizes }) {
 	const names = ["PostgreSQL", "SQLite"];
 	const cache = { maxElements: ROWS + NEWER };
@@ -247,7 +279,7 @@ async function start({ places, sizes }) {
 	);
 }
 
-const PARTS = { latency, throughput, appends, start };
+const PARTS = { latency, throughput, appends, fleet, start };
 
 if (missing) throw new Error(missing);
 const folder = mkdtempSync(join(os.tmpdir(), "kp-benchmark-"));

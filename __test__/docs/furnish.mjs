@@ -18,7 +18,9 @@ export function furnish(folder) {
 	for (const name of ["runs", "traces", "before", "after", "airline", "a", "part1", "part2"])
 		writeFileSync(join(folder, `${name}.jsonl`), lines.join(""));
 	writeFileSync(join(folder, "b.json"), lines[0]);
-	mkdirSync(join(folder, "runs"));
+	for (const name of ["runs", "backfill/kept/shop"])
+		mkdirSync(join(folder, name), { recursive: true });
+	writeFileSync(join(folder, "backfill/kept/shop/2026-01.jsonl"), lines.join(""));
 	writeFileSync(join(folder, "runs/a.jsonl"), lines.join(""));
 	const labels = lines.map((_, index) => `kp:trace:${index + 32},${index % 2}\n`);
 	writeFileSync(join(folder, "labels.csv"), `id,label\n${labels.join("")}`);
@@ -66,7 +68,14 @@ export const MyStore: new (options: { url: string; namespace: string }) => Novel
 		symlinkSync(join(checkout, target), join(folder, "node_modules", place), "junction");
 	for (const name of readdirSync(join(checkout, "node_modules")).filter((name) => /^\w/.test(name)))
 		link(join("node_modules", name), name);
-	for (const scope of ["@types", "@opentelemetry", "@ai-sdk", "@electric-sql", "@secretlint"])
+	for (const scope of [
+		"@types",
+		"@duckdb",
+		"@opentelemetry",
+		"@ai-sdk",
+		"@electric-sql",
+		"@secretlint",
+	])
 		link(join("node_modules", scope), scope);
 	link(".", "@knowledgepulse/scoring");
 	for (const name of ["cli", "otel", "stores"])

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { embed, Scorer, warmup } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
+import pg from "pg";
 import { trace } from "../../__test__/support/traces.mjs";
 import { generateVectors } from "../generate.mjs";
 import { serve } from "../processes.mjs";
@@ -15,6 +16,8 @@ import { LOOP_RESOLUTION, timed, watched } from "../statistics.mjs";
 /** Entries in a page, as scorers ask for them. */
 const PAGE = 192;
 const IDLE_MS = 1000;
+/** Calls in flight in a process of a fleet. */
+const SHARED_IN_FLIGHT = 32;
 /** Fewer than the memo keeps. */
 const TEXTS = 500;
 
@@ -23,6 +26,8 @@ const traces = Array.from({ length: TEXTS }, (_, i) =>
 );
 
 const scorers = new Map();
+/** The connections to PostgreSQL of a process of a fleet. */
+const sockets = [];
 const stores = [];
 
 function open(place, namespace) {
@@ -125,6 +130,28 @@ serve({
 			const entries = Array.from({ length: Math.min(left, 1000) }, () => add(vectors.next().value));
 			await scoring.store.append(entries, { ...options, header });
 		}
+	},
+
+	/** Makes a scorer on PostgreSQL whose connections are counted. */
+	async join({ connectionString, namespace, novelty }) {
+		const pool = new pg.Pool({ connectionString, max: 4 });
+		pool.on("connect", (client) => sockets.push(client.connection.stream));
+		const scorer = new Scorer({ novelty, store: open({ pool }, namespace), storeMode: "required" });
+		for (const one of traces) await scorer.embed(one);
+		scorers.set(namespace, await warmUp(scorer));
+	},
+
+	/** Scores for a time; returns the number of traces, the milliseconds, and the bytes that came from the store. */
+	async share({ ms }) {
+		const [scorer] = scorers.values();
+		const read = () => sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+		const [began, before] = [performance.now(), read()];
+		let count = 0;
+		const loop = async () => {
+			while (performance.now() < began + ms) await scorer.evaluateValue(traces[count++ % TEXTS]);
+		};
+		await Promise.all(Array.from({ length: SHARED_IN_FLIGHT }, loop));
+		return { count, ms: performance.now() - began, bytes: read() - before };
 	},
 
 	/**

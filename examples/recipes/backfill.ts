@@ -1,0 +1,156 @@
+/**
+ * Scores the runs of years on many machines: a job for each part of a project, on the queue pg-boss.
+ *
+ *     node backfill.ts send FOLDER   # a job for each FOLDER/logs/PROJECT/PART, a file or a folder of files
+ *     node backfill.ts work FOLDER   # does jobs until it is stopped: on each machine, in several processes
+ *
+ * All machines see the same folder. DATABASE_URL is PostgreSQL; KEEP is the number of runs to keep of a part (200).
+ */
+import { createWriteStream } from "node:fs";
+import { access, mkdir, readdir, rename, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { Scorer } from "@knowledgepulse/scoring";
+import { type ImportError, importTraces } from "@knowledgepulse/scoring/logs";
+import { PgBoss } from "pg-boss";
+
+/** Parts of a project are in order of their names, such as 2026-01; `before` is the one before this one. */
+interface Part {
+	project: string;
+	part: string;
+	before?: string | undefined;
+}
+
+const QUEUE = "backfill";
+const LOG = /\.(jsonl?|ndjson|traj)(\.(gz|zst))?$/;
+const READING = { assumeSuccess: true, errors: "collect" } as const;
+/** What is wrong with this machine, and not with a log. */
+const FAULTS = ["EMBEDDER_UNAVAILABLE", "INTERNAL", "NO_THREADS"];
+
+const [command, folder = "."] = process.argv.slice(2);
+const count = Number(process.env.KEEP ?? 200);
+
+const exists = (path: string) =>
+	access(path).then(
+		() => true,
+		() => false,
+	);
+
+/** The logs of a part, in order of their names. */
+async function logsOf({ project, part }: Part) {
+	const path = join(folder, "logs", project, part);
+	if (!(await stat(path)).isDirectory()) return [path];
+	const names = await readdir(path, { recursive: true });
+	return names
+		.filter((name) => LOG.test(name))
+		.sort()
+		.map((name) => join(path, name));
+}
+
+/** What is wrong with a log, as a row. A disk or a model that fails is no property of a log: the part is tried again. */
+function rowOf(error: ImportError) {
+	const { code, source, line, message, cause } = error;
+	if (cause || FAULTS.includes(code)) throw error;
+	return { error: { code, source, line, message } };
+}
+
+async function* rows(scorer: Scorer, logs: string[]) {
+	for await (const row of scorer.evaluateLogs(logs, { ...READING, known: "skip" }))
+		yield `${JSON.stringify("error" in row ? rowOf(row.error) : row)}\n`;
+}
+
+async function* imported(logs: string[]) {
+	for await (const item of importTraces(logs, READING)) if (!item.error) yield item;
+}
+
+async function* traces(logs: string[]) {
+	for await (const { trace } of imported(logs)) yield trace;
+}
+
+/** The few runs that stand for all of the part, in their order in the logs. */
+async function* kept(scorer: Scorer, logs: string[]) {
+	const selected = await scorer.select(traces(logs), { count });
+	const places = new Map(selected.map(({ index, standsFor }) => [index, standsFor]));
+	let index = 0;
+	for await (const { trace, provenance } of imported(logs)) {
+		const standsFor = places.get(index++);
+		if (standsFor === undefined) continue;
+		const metadata = {
+			...trace.metadata,
+			...(provenance.successFrom === "assumed" && { success_from: "assumed" }),
+			...(standsFor > 0 && { stands_for: standsFor }),
+		};
+		yield `${JSON.stringify({ ...trace, metadata })}\n`;
+	}
+}
+
+/** Writes to a name of its own, and renames: a file is there as a whole or not at all. */
+async function write(path: string, lines: AsyncIterable<string>) {
+	const partial = `${path}.${crypto.randomUUID()}.partial`;
+	await mkdir(dirname(path), { recursive: true });
+	await pipeline(lines, createWriteStream(partial, { flush: true }));
+	await rename(partial, path);
+}
+
+/** The same part gives the same files, whoever scores it and how often: the snapshot, which ends it, has no ages. */
+async function score(one: Part) {
+	const path = (kind: string, part: string, suffix: string) =>
+		join(folder, kind, one.project, `${part.replace(LOG, "")}${suffix}`);
+	const snapshot = path("snapshots", one.part, ".kpcache");
+	if (await exists(snapshot)) return;
+	const options = { embedder: "required" } as const;
+	const scorer = one.before
+		? await Scorer.load(path("snapshots", one.before, ".kpcache"), options)
+		: new Scorer(options);
+	const logs = await logsOf(one);
+	await write(path("rows", one.part, ".jsonl"), rows(scorer, logs));
+	await write(path("kept", one.part, ".jsonl"), kept(scorer, logs));
+	await mkdir(dirname(snapshot), { recursive: true });
+	await scorer.save(snapshot, { ages: false });
+	scorer.close();
+}
+
+async function send(boss: PgBoss) {
+	await boss.createQueue(QUEUE, {
+		// One part of a project after another, also when one is tried again.
+		policy: "key_strict_fifo",
+		// A worker that gives no sign of life for so long is dead.
+		heartbeatSeconds: 10,
+		expireInSeconds: 86_400,
+		retentionSeconds: 90 * 86_400,
+		retryLimit: 10,
+		retryBackoff: true,
+		retryDelayMax: 60,
+	});
+	for (const project of (await readdir(join(folder, "logs"))).sort()) {
+		let before: string | undefined;
+		for (const part of (await readdir(join(folder, "logs", project))).sort()) {
+			const data: Part = { project, part, before };
+			await boss.send(QUEUE, data, { singletonKey: project });
+			before = part;
+		}
+	}
+	await boss.stop();
+}
+
+async function work(boss: PgBoss) {
+	process.once("SIGTERM", () => boss.stop());
+	await boss.work<Part>(QUEUE, { pollingIntervalSeconds: 0.5 }, async (jobs) => {
+		for (const { data } of jobs)
+			await score(data).catch((error) => {
+				// The queue only counts it, until the last attempt.
+				console.error(data, error);
+				throw error;
+			});
+	});
+}
+
+const boss = new PgBoss({
+	connectionString: process.env.DATABASE_URL ?? "",
+	max: 3,
+	superviseIntervalSeconds: 5,
+	monitorIntervalSeconds: 5,
+});
+boss.on("error", console.error);
+await boss.start();
+await (command === "send" ? send : work)(boss);
