@@ -139,7 +139,8 @@ test("every format has written logs, and each of them a golden result", () => {
 			filesOf(name),
 		);
 		assert.ok(golden.some(({ formats }) => formats.includes(name)));
-		for (const { file, shows } of golden) assert.ok(shows, `${file}: say in "shows" what it is for`);
+		for (const { file, shows } of golden)
+			assert.ok(shows, `${file}: say in "shows" what it is for`);
 	}
 });
 

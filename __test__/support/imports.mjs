@@ -14,8 +14,8 @@ export const written = pathOf("../logs");
 const recorded = ["logs", "logs-2", "logs-3"].map((name) => pathOf(`../../../shared/${name}`));
 export const logRoots = [written, ...recorded];
 
-/** Recorded logs whose results later rules change: a fork has the id of its last session. */
-const changed = ["claude-code/written-traps.jsonl"];
+/** Recorded logs whose results later rules change: a fork has the id of its last session, and NaN is read. */
+const changed = ["claude-code/written-traps.jsonl", "errors/written-nan.json"];
 
 /**
  * Returns all logs, by folder: the paths of the files, and their results.
