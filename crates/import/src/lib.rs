@@ -30,6 +30,7 @@ mod json;
 mod limits;
 mod messages;
 mod options;
+mod part;
 mod pattern;
 mod provenance;
 mod reader;

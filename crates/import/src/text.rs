@@ -7,6 +7,7 @@ use crate::{
     converse,
     failure::{flag, is_denial, is_failure},
     json::{Kind, Members, Value},
+    part,
     skipped::Skipped,
 };
 
@@ -51,7 +52,7 @@ pub fn recorded(value: Value, skipped: &mut Skipped) -> Output {
 fn special(value: Value, skipped: &mut Skipped) -> Option<Output> {
     let failed = flag(value);
     let kind = value.text("type").unwrap_or_default();
-    if is_text_type(kind)
+    if part::Kind::of(kind) == part::Kind::Text
         && let Some(text) = text_of_part(value)
     {
         return Some(Output { text, failed });
@@ -89,19 +90,15 @@ pub fn text_of_parts<'d>(
     skipped: &mut Skipped,
 ) -> String {
     let mut texts = Vec::new();
-    for part in parts {
-        let kind = part.text("type").unwrap_or_default();
-        if is_text_type(kind) || kind == "refusal" {
-            texts.push(text_of_part(part).unwrap_or_default());
+    for value in parts {
+        let kind = value.text("type").unwrap_or_default();
+        if part::Kind::of(kind) == part::Kind::Text {
+            texts.push(text_of_part(value).unwrap_or_default());
         } else {
             skipped.add_part(kind);
         }
     }
     texts.join("\n")
-}
-
-pub fn is_text_type(kind: &str) -> bool {
-    ["text", "input_text", "output_text", "summary_text"].contains(&kind)
 }
 
 /// Returns the text of a text or reasoning part; `None` if it has none.

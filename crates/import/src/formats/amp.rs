@@ -11,6 +11,7 @@ use crate::{
     format::{Format, Sink},
     json::{Array, Members, Value},
     messages::{Conversation, content, parts},
+    part::Part,
     run::Run,
     text::{text_of, text_of_part},
     time,
@@ -44,7 +45,7 @@ fn read_user(message: Value, run: &mut Conversation) {
         match kind {
             "text" => texts.extend(text_of_part(part)),
             "tool_result" => {
-                let id = part.first_name(&["toolUseID", "tool_use_id"]).map(Into::into);
+                let id = Part(part).id().map(Into::into);
                 let tool = part.object("run");
                 let refused = tool.text("status") == Some("rejected-by-user");
                 let result = result(tool, run);

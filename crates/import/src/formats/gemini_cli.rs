@@ -19,10 +19,11 @@ use crate::{
     ids::{Ids, hash},
     json::{BLANK, Members, Value},
     messages::{Conversation, SETUP, call_of_part, parts},
+    part::{Kind, Part},
     run::Run,
     sessions::{self, Sessions},
     skipped::Skipped,
-    text::{Output, is_text_type, text_of, text_of_part},
+    text::{Output, text_of, text_of_part},
     time,
 };
 
@@ -189,9 +190,9 @@ pub(super) fn read_user(content: Option<Value>, flag: Option<bool>, run: &mut Co
                 response.member("error").is_some() && response.member("output").is_none();
             let output = output(kind, part, &mut run.skipped).unwrap_or_default();
             let result = output.into_result(flag.or(is_error.then_some(true)));
-            let [id, name] = ["id", "name"].map(|member| part.name(member).map(Into::into));
+            let [id, name] = [Part(part).id(), Part(part).name()].map(|text| text.map(Into::into));
             run.events.push(Event::Result(ToolResult { id, name, ..result }));
-        } else if is_text_type(kind) {
+        } else if Kind::of(kind) == Kind::Text {
             let text = text_of_part(part).unwrap_or_default();
             let begins =
                 |(begin, _): &&(&str, _)| text.trim_start_matches(BLANK).starts_with(begin);
@@ -309,7 +310,7 @@ fn output(kind: &str, part: Value, skipped: &mut Skipped) -> Option<Output> {
         Some(response) if kind == RESPONSE => {
             Some(text_of(response.first(&["output", "error"]).unwrap_or(response), skipped))
         }
-        _ if is_text_type(kind) => {
+        _ if Kind::of(kind) == Kind::Text => {
             Some(Output { text: text_of_part(part).unwrap_or_default(), failed: None })
         }
         _ => {

@@ -4,12 +4,11 @@ use std::{borrow::Borrow, collections::HashSet, mem};
 
 use super::{
     harness::{Harness, SETUP},
-    items::{self, ITEMS},
+    items,
     message::{Messages, Side, Sides, messages_of, unwrapped},
-    part_type::{is_reasoning_type, is_result_type, parts, typed},
+    part_type::{parts, typed},
     parts::{
-        CALLS, OUTPUTS, RESPONSE, call_of_part, calls, calls_in_text, content, is_function_call,
-        result_of_part, stored,
+        call_of_part, calls, calls_in_text, content, is_function_call, result_of_part, stored,
     },
     possible_call::has_call_members,
     tool_part::ToolPart,
@@ -21,9 +20,10 @@ use crate::{
     facts::RunFacts,
     failure::{flag, is_denial},
     json::{self, Array, Members, Value},
+    part::{Kind, Part, is_item},
     seen::Seen,
     skipped::Skipped,
-    text::{is_text_type, text_of, text_of_part},
+    text::{text_of, text_of_part},
 };
 
 /// The conversation of an agent while its messages are read.
@@ -127,7 +127,7 @@ impl Conversation {
     pub fn read_as(&mut self, own_role: Option<&str>, kind: Option<&str>, message: Value) {
         let Some(role) = own_role.or(kind) else { return self.skipped.add("malformed") };
         let kind = kind.unwrap_or_default();
-        if own_role.is_none() && ITEMS.contains(&kind) {
+        if own_role.is_none() && (is_item(kind) || kind == "message") {
             return self.read_item(message, kind);
         }
         let is_answer =
@@ -277,7 +277,7 @@ impl Conversation {
             .or_else(|| message.object("additional_kwargs").name("reasoning_content"));
         if let Some(reasoning) = reasoning {
             let mut parts = message.elements("parts").filter_map(typed);
-            if parts.any(|(kind, _)| is_reasoning_type(kind)) {
+            if parts.any(|(kind, _)| Kind::of(kind) == Kind::Reasoning) {
                 self.skipped.add("repeated");
             } else {
                 self.events.push(Event::reasoned(reasoning));
@@ -288,24 +288,24 @@ impl Conversation {
         for (kind, part) in parts(content) {
             let tool = ToolPart::of(kind, part);
             of_parts.extend(tool.and_then(ToolPart::id).map(str::to_owned));
-            if kind == "step-start" {
-                self.end_step();
-                turn = self.next_turn();
-                self.open = Some(turn);
-            } else if self.is_repeated(kind, part) {
+            if self.is_repeated(kind, part) {
                 self.skipped.add("repeated");
-            } else if let Some(tool) = tool {
-                self.read_tool_part(tool, turn);
-            } else if is_text_type(kind) || kind == "refusal" {
-                self.say(text_of_part(part).unwrap_or_default(), turn);
-            } else if is_reasoning_type(kind) {
-                self.events.push(Event::reasoned(text_of_part(part).unwrap_or_default()));
-            } else if CALLS.contains(&kind) {
-                self.call(call_of_part(part, turn));
-            } else if is_result_type(kind) {
-                self.result(part, kind);
-            } else {
-                self.skip_unknown(kind, part);
+                continue;
+            }
+            match (Kind::of(kind), tool) {
+                (Kind::Step, _) => {
+                    self.end_step();
+                    turn = self.next_turn();
+                    self.open = Some(turn);
+                }
+                (_, Some(tool)) => self.read_tool_part(tool, turn),
+                (Kind::Text, _) => self.say(text_of_part(part).unwrap_or_default(), turn),
+                (Kind::Reasoning, _) => {
+                    self.events.push(Event::reasoned(text_of_part(part).unwrap_or_default()));
+                }
+                (Kind::Call, _) => self.call(call_of_part(part, turn)),
+                (Kind::Result, _) => self.result(part, kind),
+                (Kind::Approval | Kind::Other, _) => self.skip_unknown(kind, part),
             }
         }
         let calls = calls(message);
@@ -396,7 +396,7 @@ impl Conversation {
     pub fn read_user_parts(&mut self, content: Option<Value>) -> Vec<String> {
         let mut texts = Vec::new();
         for (kind, part) in parts(content) {
-            if !is_text_type(kind) {
+            if Kind::of(kind) != Kind::Text {
                 self.read_result_part(kind, part);
             } else if self.is_repeated(kind, part) {
                 self.skipped.add("repeated");
@@ -429,17 +429,16 @@ impl Conversation {
             return self.call_all(calls, turn);
         }
         let parts = parts(self::content(message));
-        if parts.clone().any(|(kind, _)| is_result_type(kind) || kind == RESPONSE) {
+        let has_results = |(kind, _)| matches!(Kind::of(kind), Kind::Result | Kind::Approval);
+        if parts.clone().any(has_results) {
             return parts.for_each(|(kind, part)| self.read_result_part(kind, part));
         }
         let value = message.first(&["content", "parts", "text"]).map(stored);
         let output = text_of(value, &mut self.skipped);
-        let id = message
-            .first_name(&["tool_call_id", "toolCallId"])
-            .or_else(|| message.list("tool_call_ids")?.first()?.as_str())
-            .or_else(|| message.name("id"))
-            .filter(|id| !json::is_blank(id));
-        let name = message.first_name(&["name", "toolName", "tool_name"]).or(role);
+        // As in SWE-agent.
+        let id = message.list("tool_call_ids").and_then(Array::first).and_then(Value::as_str);
+        let id = id.or_else(|| Part(message).id()).filter(|id| !json::is_blank(id));
+        let name = Part(message).name().or(role);
         let result = output.into_result(flag_of_message(message));
         let (id, name) = (id.map(Into::into), name.map(Into::into));
         self.add_result(ToolResult { id, name, ..result });
@@ -448,9 +447,9 @@ impl Conversation {
     pub fn read_result_part(&mut self, kind: &str, part: Value) {
         if self.is_repeated(kind, part) {
             self.skipped.add("repeated");
-        } else if is_result_type(kind) {
+        } else if Kind::of(kind) == Kind::Result {
             self.result(part, kind);
-        } else if kind == RESPONSE && part.flag("approved") == Some(false) {
+        } else if Kind::of(kind) == Kind::Approval && part.flag("approved") == Some(false) {
             let id = part.name("approvalId").and_then(|request| self.seen.asked(request));
             let (id, text) = (id.cloned(), part.text("reason").unwrap_or_default().into());
             if let Some(id) = &id {
@@ -466,7 +465,7 @@ impl Conversation {
 
     fn result(&mut self, part: Value, kind: &str) {
         let mut result = result_of_part(part, kind, &mut self.skipped);
-        result.refused = result.failed && part.first(&OUTPUTS).is_some_and(is_denial);
+        result.refused = result.failed && Part(part).output().is_some_and(is_denial);
         if let Some(id) = result.id.as_ref().filter(|_| result.refused)
             && !self.seen.deny(id)
         {

@@ -1,12 +1,13 @@
 //! Results of tools that run on the servers of Anthropic and OpenAI.
 
-use super::part_type::{OF_TOOL, typed};
+use super::part_type::typed;
 use crate::{
     call::{Call, ToolResult},
     failure::{flag, has_failed},
     json::{Document, Kind, Made, Members, Value},
+    part::{self, OF_TOOL},
     skipped::Skipped,
-    text::{Output, is_text_type},
+    text::Output,
 };
 
 /// Returns the output of a tool of Anthropic; `None` if it is text, or not of such a tool.
@@ -15,7 +16,9 @@ pub fn output(kind: &str, part: Value) -> Option<Output> {
         return None;
     }
     let content = part.get("content")?;
-    let is_text = |part: Value| typed(part).is_some_and(|(kind, _)| is_text_type(kind));
+    let is_text = |value: Value| {
+        typed(value).is_some_and(|(kind, _)| part::Kind::of(kind) == part::Kind::Text)
+    };
     match content.as_array() {
         Some(parts) if parts.is_empty() || parts.iter().any(is_text) => return None,
         None if !content.is_object() => return None,

@@ -5,22 +5,10 @@ use crate::{
     call::{Call, CallInput, ToolResult, Turn, qualified},
     events::Event,
     json::{Members, Value},
+    part::Part,
     skipped::Skipped,
     text::{text_of, text_of_part, text_of_summary},
 };
-
-pub const ITEMS: [&str; 28] = [
-    "reasoning", "function_call", "function_call_output", "custom_tool_call",
-    "custom_tool_call_output", "mcp_call", "mcp_list_tools", "mcp_approval_request",
-    "mcp_approval_response", "web_search_call", "file_search_call", "computer_call",
-    "computer_call_output", "local_shell_call", "local_shell_call_output", "code_interpreter_call",
-    "image_generation_call", "item_reference", "tool_search_call", "tool_search_output",
-    // Those of the OpenAI Agents SDK.
-    "function_call_result", "hosted_tool_call", "computer_call_result", "shell_call",
-    "shell_call_output", "apply_patch_call", "apply_patch_call_output",
-    // Its `role` makes it a message as well.
-    "message",
-];
 
 const TOOL_SEARCH: &str = "tool_search";
 
@@ -74,8 +62,7 @@ pub fn read(
         kind => {
             let name = kind.strip_suffix("_call")?;
             let members = INPUTS.iter().filter_map(|name| Some((*name, item.member(name)?)));
-            let id = item.first_name(&["call_id", "callId", "id"]);
-            let call = Call::new(Some(name), CallInput::of(members), id, turn());
+            let call = Call::new(Some(name), CallInput::of(members), Part(item).id(), turn());
             if name == "image_generation" && item.member("result").is_some() {
                 skipped.add("part:image");
             }

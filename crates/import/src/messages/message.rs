@@ -1,7 +1,10 @@
 //! Finds the messages in recorded values.
 
-use super::{items::ITEMS, parts::is_call};
-use crate::json::{self, Array, Build, Document, Made, Members, Value};
+use super::parts::is_call;
+use crate::{
+    json::{self, Array, Build, Document, Made, Members, Value},
+    part::is_item,
+};
 
 /// The side of a model call on which a value was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +102,7 @@ pub fn is_readable(role: Option<&str>, kind: &str, message: Value) -> bool {
     }
     let is_typed =
         ["human", "ai", "AIMessageChunk", "system", "tool"].contains(&kind) && has(&["content"]);
-    is_typed || (ITEMS.contains(&kind) && kind != "message")
+    is_typed || is_item(kind)
 }
 
 /// Returns an object of these members with a role in place of its own.

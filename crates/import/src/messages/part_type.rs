@@ -3,24 +3,11 @@
 use crate::{
     converse,
     json::{Members, Value},
+    part::Kind,
 };
 
-/// Types of results that do not end with [`OF_TOOL`].
-const RESULTS: [&str; 9] = [
-    "tool_result", "tool-result", "tool-error", "tool_call_response", "toolResult",
-    "function_call_output", "functionResult", "custom_tool_call_output",
-    "server_tool_call_response",
-];
-
-/// The end of the types of results that Anthropic's servers give.
-pub const OF_TOOL: &str = "_tool_result";
-
-pub fn is_reasoning_type(kind: &str) -> bool {
-    ["thinking", "reasoning", "thought", "think"].contains(&kind)
-}
-
 pub fn is_result_type(kind: &str) -> bool {
-    RESULTS.contains(&kind) || kind.ends_with(OF_TOOL)
+    Kind::of(kind) == Kind::Result
 }
 
 /// Returns the parts of a content with their types. A string is one text part, and an empty one none.

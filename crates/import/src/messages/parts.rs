@@ -1,51 +1,22 @@
 //! The calls, results and texts in the parts of messages.
 
-use super::{
-    hosted,
-    part_type::{is_reasoning_type, is_result_type},
-};
+use super::hosted;
 use crate::{
     call::{Call, CallInput, ToolResult, Turn},
     failure::flag,
     json::{BLANK, Document, Members, Value, is_blank},
+    part::{Kind, Part},
     skipped::Skipped,
-    text::{Output, is_text_type, text_of, text_of_parts},
+    text::{Output, text_of, text_of_parts},
 };
 
-pub const CALLS: [&str; 12] = [
-    "tool_use", "server_tool_use", "mcp_tool_use", "tool-call", "tool_call", "toolCall",
-    "function_call", "functionCall", "custom_tool_call", "mcp_call", "server_tool_call",
-    "function",
-];
-
-/// The type of a part with which a person answers whether a call may run.
-pub const RESPONSE: &str = "tool-approval-response";
-
-/// The members in which a result has its output.
-pub const OUTPUTS: [&str; 6] =
-    ["content", "output", "response", "result", "server_tool_call_response", "error"];
-
 pub fn call_of_part(part: Value, turn: Turn) -> Call {
-    let function = part.member("function");
-    let name = part
-        .first_name(&["name", "toolName", "function_name"])
-        .or_else(|| function.name("name"))
-        .or_else(|| function?.as_str());
-    let ids = ["call_id", "callId", "toolCallId", "tool_call_id", "id", "toolUseId"];
-    let id = part.first_name(&ids);
-    let names = ["input", "args", "arguments"];
-    let input = if let Some(input) = part.object("server_tool_call") {
-        Some(input)
-    } else if names.iter().any(|name| part.has(name)) {
-        part.first(&names)
-    } else {
-        function.get("arguments")
-    };
-    Call::new(name, CallInput::recorded(input), id, turn)
+    let part = Part(part);
+    Call::new(part.name(), CallInput::recorded(part.input()), part.id(), turn)
 }
 
 pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolResult {
-    let value = part.first(&OUTPUTS);
+    let value = Part(part).output();
     let is_one_part =
         ["function_call_result", "computer_call_result", "computer_call_output"].contains(&kind);
     let output = match value.filter(|value| is_one_part && value.text("type").is_some()) {
@@ -59,10 +30,8 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
     let flag = flag(part).or(has_failed.then_some(true)).or(output.failed);
     // Anthropic's results are judged by their flag alone.
     let result = output.into_result(flag.or((kind == "tool_result").then_some(false)));
-    let ids = ["tool_use_id", "call_id", "callId", "toolCallId", "tool_call_id", "id", "toolUseId"];
-    let id = part.first_name(&ids);
-    let name = part.first_name(&["name", "toolName"]);
-    ToolResult { id: id.map(Into::into), name: name.map(Into::into), ..result }
+    let [id, name] = [Part(part).id(), Part(part).name()].map(|text| text.map(Into::into));
+    ToolResult { id, name, ..result }
 }
 
 /// Returns the calls that a message has besides its parts. Exports of tables have them as JSON in a string.
@@ -99,18 +68,10 @@ pub fn stored(content: Value<'_>) -> Value<'_> {
     }
     let decoded = content.decoded();
     let mut parts = decoded.as_array().unwrap_or(decoded.alone());
+    // Lists of calls are no parts.
+    let is_known = |kind: &str| Kind::of(kind) != Kind::Other && kind != "function";
     let are_known = parts.all(|part| part.text("type").is_some_and(is_known));
     if is_marked || are_known { decoded } else { content }
-}
-
-/// Returns whether parts of a type, which is no function as in a list of calls, are read.
-fn is_known(kind: &str) -> bool {
-    let is_call = || CALLS.contains(&kind) && kind != "function";
-    is_text_type(kind)
-        || kind == "refusal"
-        || is_reasoning_type(kind)
-        || is_call()
-        || is_result_type(kind)
 }
 
 /// Returns whether a value is a call outside of a message.

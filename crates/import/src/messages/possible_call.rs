@@ -1,9 +1,12 @@
 //! Parts of unknown types that may be calls.
 
-use crate::json::{Members, Value};
+use crate::{
+    json::{Members, Value},
+    part::Part,
+};
 
-const NAMES: [&str; 5] = ["name", "tool", "toolName", "tool_name", "function_name"];
-const INPUTS: [&str; 5] = ["input", "args", "arguments", "parameters", "params"];
+/// Members of inputs that only these may have.
+const INPUTS: [&str; 2] = ["parameters", "params"];
 
 /// Types of parts that are no calls, though their names or members are like those of calls.
 const OTHERS: [&str; 5] = [
@@ -20,8 +23,9 @@ pub fn has_call_type(kind: &str) -> bool {
 /// Returns whether a part of the assistant may be a call by its members.
 pub fn has_call_members(kind: &str, part: Value) -> bool {
     let is_call = |part: Value| {
-        let is_named = part.first_name(&NAMES).is_some() || part.object("function").is_some();
-        is_named && INPUTS.iter().any(|name| part.has(name))
+        let is_named = Part(part).name().or_else(|| part.name("tool")).is_some();
+        let has_input = || Part(part).has_input() || INPUTS.iter().any(|name| part.has(name));
+        (is_named || part.object("function").is_some()) && has_input()
     };
     let is_untyped = kind == "?";
     !is_other(&kind.to_ascii_lowercase())

@@ -2,8 +2,8 @@
 
 use crate::{
     call::{Call, CallInput, ToolResult, Turn},
-    failure::flag,
     json::{Members, Value},
+    part::Part,
     skipped::Skipped,
     text::{Output, text_of},
 };
@@ -28,17 +28,17 @@ impl<'d> ToolPart<'d> {
             return Some(Self { is_of_provider: is_of_provider || tool.is_of_provider, ..tool });
         }
         part.text("toolCallId").and(part.text("state"))?;
-        Some(Self { name: name.or_else(|| part.name("toolName")), fields: part, is_of_provider })
+        Some(Self { name: name.or_else(|| Part(part).name()), fields: part, is_of_provider })
     }
 
     /// Returns the call in an invocation of the AI SDK 4.
     pub fn of_invocation(fields: Value<'d>) -> Self {
         let is_of_provider = fields.flag("providerExecuted") == Some(true);
-        Self { name: fields.name("toolName"), fields, is_of_provider }
+        Self { name: Part(fields).name(), fields, is_of_provider }
     }
 
     pub fn id(self) -> Option<&'d str> {
-        self.fields.name("toolCallId")
+        Part(self.fields).id()
     }
 
     /// Returns the call and its result; `None` if the model never finished it.
@@ -49,7 +49,7 @@ impl<'d> ToolPart<'d> {
             skipped.add("partial_call");
             return None;
         }
-        let input = CallInput::recorded(fields.first(&["input", "args", "rawInput"]));
+        let input = CallInput::recorded(Part(fields).input());
         let call = Call::new(name, input, self.id(), turn);
         let approval = fields.object("approval");
         let is_denied = state == "output-denied" || approval.flag("approved") == Some(false);
@@ -62,8 +62,8 @@ impl<'d> ToolPart<'d> {
             }
             "output-error" => Some(failure(fields.text("errorText"))),
             "result" | "output-available" => {
-                let value = fields.first(&["output", "result"]);
-                Some(text_of(value, skipped).into_result(flag(fields)))
+                let result = text_of(Part(fields).output(), skipped);
+                Some(result.into_result(Part(fields).flag()))
             }
             _ => None,
         };
