@@ -1,12 +1,15 @@
 /** kp-score score --store -o that is killed at any moment: the same command gives all rows then, and adds each run once. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { repeats } from "../../../__test__/support/draws.mjs";
 import { DatabaseSync } from "../../stores/__test__/sqlite/files.mjs";
-import { assertEnds, endOf, file, folder, linesOf, parsed, start, traceOf } from "./support.mjs";
+import { endOf, file, folder, kpScore, linesOf, parsed, start, traceOf } from "./support.mjs";
+
+const { Exit } = createRequire(import.meta.url)("../lib/exit.js");
 
 const TIMES = repeats(20);
 /** Fewer than are compared, so that a row does not depend on when it was scored. */
@@ -42,8 +45,16 @@ async function killed(longest, isEarly) {
 	await sleep(Math.random() * longest);
 	child.kill("SIGKILL");
 	const { code, stderr } = await ended;
-	assert.ok(code === null || code === 0, stderr);
-	return code === 0;
+	assert.ok([null, Exit.OK, Exit.UNAVAILABLE].includes(code), stderr);
+	return code === Exit.OK;
+}
+
+/** Gives the command until it succeeds: a busy machine may not answer for its store in time. */
+async function finished() {
+	const { code, stderr } = await kpScore(command("killed"), {});
+	if (code === Exit.OK) return rowsOf("killed");
+	assert.equal(code, Exit.UNAVAILABLE, stderr);
+	return finished();
 }
 
 test(`kp-score score --store -o that is killed ${TIMES} times gives each row and adds each run once`, {
@@ -51,9 +62,8 @@ test(`kp-score score --store -o that is killed ${TIMES} times gives each row and
 }, async () => {
 	file("runs.jsonl", linesOf(Array.from({ length: RUNS }, (_, n) => traceOf(n))));
 	const began = performance.now();
-	await assertEnds(0, command("killed"), {});
+	const expected = await finished();
 	const longest = performance.now() - began;
-	const expected = rowsOf("killed");
 	for (let kills = 0; kills < TIMES; ) {
 		let hasEnded = false;
 		// Some are killed more than once.
@@ -61,7 +71,6 @@ test(`kp-score score --store -o that is killed ${TIMES} times gives each row and
 			hasEnded = await killed(longest / 2, Math.random() < 0.1);
 			kills += hasEnded ? 0 : 1;
 		} while (!hasEnded && Math.random() < 0.4);
-		if (!hasEnded) await assertEnds(0, command("killed"), {});
-		assert.deepEqual(rowsOf("killed"), expected);
+		assert.deepEqual(hasEnded ? rowsOf("killed") : await finished(), expected);
 	}
 });
