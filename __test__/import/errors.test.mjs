@@ -9,7 +9,6 @@ import { trace } from "../support/traces.mjs";
 /** Logs with one error each: its code, line and path, and options. */
 const logs = {
 	"no JSON": [`${lines("one")}{"messages": [}\n${lines("two")}`, "INVALID_JSON", 2],
-	"a number that is none": ['{"messages": [], "n": NaN}', "INVALID_JSON", 1],
 	"a document that is cut off": ['[\n {"role": "user"', "INVALID_JSON", 2],
 	"no UTF-8": [
 		Buffer.concat([Buffer.from(lines("one")), Buffer.of(123, 255, 10), Buffer.from(lines("two"))]),

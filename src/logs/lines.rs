@@ -7,6 +7,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::{Error, Result, scorer::CallHandle};
+use knowledgepulse_workers::Intake;
 use napi::{Env, bindgen_prelude::Buffer};
 use napi_derive::napi;
 
@@ -62,24 +63,11 @@ struct State {
     error: Option<String>,
     /// The first warning about the lines.
     warning: Option<Warning>,
-    input: InputState,
+    input: Intake,
     /// The failure of the reader itself.
     broken: Option<Error>,
     /// The promise of the next [`Ready`].
     waiting: Option<Deferred>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum InputState {
-    /// The input is read, and JavaScript has not been asked for more.
-    Read,
-    /// A worker thread is reading, or JavaScript will push more; the first piece comes unasked.
-    #[default]
-    Busy,
-    /// Reading waits for room.
-    Full,
-    /// Reading has ended.
-    Ended,
 }
 
 /// The place of a line.
@@ -142,14 +130,14 @@ impl State {
     }
 
     fn is_last(&self) -> bool {
-        self.input == InputState::Ended && self.slots.is_empty()
+        self.input == Intake::Ended && self.slots.is_empty()
     }
 
     fn is_ready(&self) -> bool {
         !self.lines.is_empty()
             || self.error.is_some()
             || self.broken.is_some()
-            || self.input == InputState::Read
+            || self.input == Intake::Read
             || self.is_last()
     }
 }
@@ -179,11 +167,8 @@ impl Lines {
     pub fn wait(self: &Arc<Self>, deferred: Deferred) -> bool {
         self.update(|state| {
             state.waiting = Some(deferred);
-            let goes_on = state.input == InputState::Full && !state.is_full();
-            if goes_on {
-                state.input = InputState::Busy;
-            }
-            goes_on
+            let is_full = state.is_full();
+            state.input.resumes(is_full)
         })
     }
 
@@ -191,9 +176,9 @@ impl Lines {
         let mut state = lock(&self.state);
         let lines = mem::take(&mut state.lines);
         let (error, warning) = (state.error.take(), state.warning.take());
-        let wants_input = state.input == InputState::Read && (self.reads_ahead || lines.is_empty());
+        let wants_input = state.input == Intake::Read && (self.reads_ahead || lines.is_empty());
         if wants_input {
-            state.input = InputState::Busy;
+            state.input = Intake::Busy;
         }
         let (is_pending, is_last) = (!state.slots.is_empty(), state.is_last());
         drop(state);
@@ -203,30 +188,31 @@ impl Lines {
         Ready { lines: lines.into_bytes().into(), error, wants_input, is_pending, is_last }
     }
 
-    /// Returns whether more may be read.
-    pub fn has_room(&self) -> bool {
-        let state = lock(&self.state);
-        state.input != InputState::Ended && !state.is_full()
+    /// Returns whether the thread that reads goes on; see [`Intake::goes_on`].
+    pub fn goes_on(&self) -> bool {
+        let mut state = lock(&self.state);
+        let is_full = state.is_full();
+        state.input.goes_on(is_full)
     }
 
     /// Records that a worker thread has failed, or has stopped reading, and whether it has read everything.
     pub fn pause(self: &Arc<Self>, is_read: Result<bool>) {
         self.update(|state| match is_read {
-            Err(error) => (state.input, state.broken) = (InputState::Ended, Some(error)),
-            Ok(_) if state.input == InputState::Ended => {}
-            Ok(is_read) => state.input = if is_read { InputState::Read } else { InputState::Full },
+            Err(error) => (state.input, state.broken) = (Intake::Ended, Some(error)),
+            Ok(true) => state.input.read(),
+            Ok(false) => {}
         });
     }
 
     /// Adds a slot, which JavaScript gets after [`Lines::pause`]. Returns its number, or `None` after the end.
     pub fn push(&self, slot: Slot) -> Option<usize> {
         let mut state = lock(&self.state);
-        if state.input == InputState::Ended {
+        if state.input == Intake::Ended {
             return None;
         }
         match slot {
             Slot::Call(_, text_bytes) => state.text_bytes += text_bytes,
-            Slot::Failed(_) if !self.collects => state.input = InputState::Ended,
+            Slot::Failed(_) if !self.collects => state.input = Intake::Ended,
             Slot::Failed(_) | Slot::Line(..) => {}
         }
         let number = state.first + state.slots.len();
@@ -264,7 +250,7 @@ impl Lines {
     /// Ends reading, and aborts the calls from `number` on.
     pub fn end_from(self: &Arc<Self>, number: usize) {
         let ended = self.update(|state| {
-            state.input = InputState::Ended;
+            state.input = Intake::Ended;
             let kept = number.saturating_sub(state.first).min(state.slots.len());
             state.slots.split_off(kept)
         });

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! JavaScript pushes a piece of input when [`Ready::wants_input`] asks for it, which is where back-pressure is
-//! applied: a reader with [`Lines::has_room`] reads on, any other waits until lines are taken.
+//! applied: a reader with room for lines ([`Lines::goes_on`]) reads on, any other waits until lines are taken.
 
 mod archive;
 mod lines;
@@ -180,7 +180,7 @@ impl Reading {
     /// Turns traces and errors into lines while there is room. Returns whether none are left.
     fn fill(&self, importer: &mut Importer) -> bool {
         let failed = |error| Slot::Failed(serde_json::json!(error).to_string());
-        while self.lines.has_room() {
+        while self.lines.goes_on() {
             let slot = match (importer.next(), &self.submitter) {
                 (None, _) => return true,
                 (Some(Ok(imported)), None) => {

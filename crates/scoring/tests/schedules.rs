@@ -16,10 +16,14 @@ use knowledgepulse_scoring::{
     scorer::{Outcome, Request, ScorerOptions, Work},
 };
 use knowledgepulse_test_support::{FakeEmbedder, input, repeats, trace};
+use knowledgepulse_workers::Intake;
 use serde_json::json;
 use shuttle::{
     check_random,
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::{
+        Condvar, Mutex,
+        mpsc::{Receiver, Sender, channel},
+    },
     thread,
 };
 
@@ -137,4 +141,64 @@ fn taker_that_panics_costs_no_other_call_its_answer() {
         scorer.close();
     };
     check_random(answer_all, schedules());
+}
+
+/// What is read and not yet taken, and what is still to be read.
+#[derive(Default)]
+struct Buffer {
+    intake: Intake,
+    filled: usize,
+    left: usize,
+}
+
+impl Buffer {
+    fn is_full(&self) -> bool {
+        self.filled >= 2
+    }
+}
+
+#[test]
+fn intake_goes_on_whenever_room_is_made() {
+    let take_all = || {
+        let buffer = Buffer { left: 5, ..Buffer::default() };
+        let buffer = Arc::new((Mutex::new(buffer), Condvar::new()));
+        let fill = |buffer: &Arc<(Mutex<Buffer>, Condvar)>| {
+            let buffer = buffer.clone();
+            thread::spawn(move || {
+                let (state, changed) = &*buffer;
+                let goes_on = || {
+                    let mut state = state.lock().expect("no panic");
+                    let is_full = state.is_full();
+                    state.intake.goes_on(is_full)
+                };
+                while goes_on() {
+                    let mut state = state.lock().expect("no panic");
+                    if state.left == 0 {
+                        state.intake.read();
+                        break;
+                    }
+                    state.left -= 1;
+                    state.filled += 1;
+                }
+                // What was read is told when reading has stopped.
+                let _told = state.lock().expect("no panic");
+                changed.notify_one();
+            });
+        };
+        fill(&buffer);
+        let (state, changed) = &*buffer;
+        let mut taken = 0;
+        while taken < 5 {
+            let mut state = state.lock().expect("no panic");
+            let is_full = state.is_full();
+            if state.intake.resumes(is_full) {
+                fill(&buffer);
+            }
+            while state.filled == 0 {
+                state = changed.wait(state).expect("no panic");
+            }
+            taken += std::mem::take(&mut state.filled);
+        }
+    };
+    check_random(take_all, schedules());
 }

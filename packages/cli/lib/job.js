@@ -240,16 +240,20 @@ class Job extends AbortController {
 
 	/**
 	 * Calls `take` with each item of the sources until it returns false, or until the reader of the output has closed
-	 * it, unless all are needed (`isNeeded`). Errors that `--errors` asks for are passed to `onError`, or by default
-	 * shown beside tables, or written as NDJSON. Shows progress if `isShown`.
+	 * it, unless all are needed (`isNeeded`). Errors that `--errors` asks for are passed to `onError`, or shown beside
+	 * tables and with `saysErrors`, or else written as NDJSON. Shows progress if `isShown`.
 	 * @throws {InputError} if there are neither traces nor errors.
 	 */
-	async each(items, take, { isNeeded, isShown = !this.output.isTerminal, onError } = {}) {
+	async each(
+		items,
+		take,
+		{ isNeeded, isShown = !this.output.isTerminal, saysErrors, onError } = {},
+	) {
 		const { options, output, sources } = this;
 		const write = ({ code, source, line, path, message }) =>
 			output.write(jsonLine({ error: { code, source, line, path, message } }));
 		const errors = new Errors();
-		const show = onError ?? (output.isText ? (error) => errors.show(error) : write);
+		const show = onError ?? (saysErrors || output.isText ? (error) => errors.show(error) : write);
 		const remarks = new Remarks(options);
 		const isWanted = options.progress && !options.quiet && isShown;
 		const stopProgress = showProgress(isWanted, () => {
@@ -312,4 +316,4 @@ class Job extends AbortController {
 	}
 }
 
-module.exports = { Job, sayError, shareOf };
+module.exports = { Job, shareOf };

@@ -4,7 +4,6 @@ const { addAbortSignal } = require("node:stream");
 const { evaluate } = require("./engine.js");
 const { claimInput } = require("./claims.js");
 const { InputError } = require("./exit.js");
-const { sayError } = require("./job.js");
 const { openScorer } = require("./scorer.js");
 const { decoded } = require("./sources.js");
 const { DIMENSIONS } = require("./terminal.js");
@@ -107,7 +106,7 @@ async function* textOf(lines) {
 async function scoreAll(logs, job, take) {
 	await job.read(logs);
 	const { known, scorer } = await openScorer(job);
-	const settings = { isNeeded: true, isShown: true, onError: sayError };
+	const settings = { isNeeded: true, isShown: true, saysErrors: true };
 	const remarks = await job.each(evaluate(scorer, job, known), take, settings);
 	remarks.warnOfTexts(scorer, true);
 	remarks.warnOfDomain();

@@ -3,7 +3,6 @@ const { textAt } = require("@knowledgepulse/scoring/internal/select");
 const { importTraces } = require("./engine.js");
 const { InputError } = require("./exit.js");
 const { isSelected, projectOf } = require("./facts.js");
-const { sayError } = require("./job.js");
 const { sourcesOf } = require("./sources.js");
 const { showProgress } = require("./terminal.js");
 const { traceOf } = require("./written.js");
@@ -143,7 +142,7 @@ class Selection {
 				if (!failure) throw error;
 				return false;
 			});
-		const settings = { isNeeded: true, isShown: true, onError: sayError };
+		const settings = { isNeeded: true, isShown: true, saysErrors: true };
 		const remarks = await this.job.each(importTraces(this.job), take, settings);
 		await traces.close().catch(() => {});
 		// All are compared with all, and then chosen.

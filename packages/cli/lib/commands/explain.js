@@ -4,7 +4,7 @@ const { callWithAll } = require("../engine.js");
 const { InputError } = require("../exit.js");
 const { show } = require("../output.js");
 const { PREFIX } = require("../row-table.js");
-const { Job, sayError } = require("../job.js");
+const { Job } = require("../job.js");
 const { eachRow } = require("../rows.js");
 const { openScorer, profilesOf } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
@@ -95,7 +95,7 @@ async function explainLogs(logs, job, accounts) {
 		return !accounts.isComplete;
 	};
 	const explaining = callWithAll((trace) => scorer.explainValue(trace, { known }), job);
-	const shown = options.id && { isShown: true, onError: sayError };
+	const shown = options.id && { isShown: true, saysErrors: true };
 	const remarks = await job.each(explaining, take, shown);
 	const { traces } = remarks;
 	if (!job.endedEarly(`after ${traces} traces`)) accounts.check(traces);

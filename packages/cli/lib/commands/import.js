@@ -1,6 +1,6 @@
 /** kp-score import */
 const { importTraces } = require("../engine.js");
-const { Job, sayError } = require("../job.js");
+const { Job } = require("../job.js");
 const { Labels } = require("../labels.js");
 const { sourcesOf } = require("../sources.js");
 const { count, jsonLine, style } = require("../terminal.js");
@@ -33,7 +33,7 @@ module.exports = async function importing([args], given) {
 	const take = async (item) => {
 		if (!dryRun) await output.write(await writer.lineOf(item));
 	};
-	const shown = dryRun ? { isShown: true, onError: () => {} } : { onError: sayError };
+	const shown = dryRun ? { isShown: true, onError: () => {} } : { saysErrors: true };
 	const remarks = await job.each(imported, take, shown);
 	const { inputs } = remarks;
 	if (dryRun && output.isText) await output.write(textOf(inputs));
