@@ -126,7 +126,7 @@ export interface Provenance {
 	/** The version of the import rules. */
 	importer: 1;
 	format: LogFormat;
-	/** The name of the source, and the line, from 1, at which the run begins. */
+	/** The name of the source, and the line, from 1, at which the run, or its document of several lines, begins. */
 	source: { name: string; line?: number };
 	/** The log's own id of the run; `null` if the trace's `id` comes from its content. */
 	key: string | null;
@@ -386,7 +386,7 @@ export interface EvaluateLogsOptions extends ImportOptions {
 
 /** A scored trace, as a row for statistics. */
 export interface ScoreRow {
-	/** The name of the source, and the line, from 1, at which the run begins. */
+	/** The name of the source, and the line, from 1, at which the run, or its document of several lines, begins. */
 	source: { name: string; line: number };
 	id: string | null;
 	group: string | null;
