@@ -63,7 +63,8 @@ pub fn stored(content: Value<'_>) -> Value<'_> {
     // As Hermes marks it.
     let is_marked = text.starts_with('\0');
     let begins = || text.trim_start_matches(BLANK).starts_with(['[', '{']);
-    if !is_marked && !(begins() && text.contains("\"type\"")) {
+    let may_be_parts = is_marked || (begins() && text.contains("\"type\""));
+    if !may_be_parts {
         return content;
     }
     let decoded = content.decoded();
