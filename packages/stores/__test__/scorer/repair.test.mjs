@@ -6,7 +6,7 @@ import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { DatabaseSync, temporaryFile } from "../sqlite/files.mjs";
-import { callsOf } from "../support/entries.mjs";
+import { callsOf, options } from "../support/entries.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
 import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
 
@@ -116,6 +116,20 @@ for (const [name, { skip, table, where, bytes, make }] of Object.entries(STORES)
 			assert.equal(await assertReplayed(...fromOne(entries, answers)), 3);
 			await store.close();
 		});
+
+	test(`a store on ${name} notices a missing row in a page that is not the last`, {
+		skip,
+	}, async () => {
+		const { store, run } = await filled(make);
+		const { header } = await store.read(options());
+		await run(`DELETE FROM ${table} WHERE ${where} AND seq = 2`);
+		const { first, entries } = await store.read(options({ header, limit: 3 }));
+		assert.deepEqual(
+			entries.map(({ seq }) => seq - first),
+			[0, 1, 2],
+		);
+		await store.close();
+	});
 
 	for (const [damage, change, entry] of DAMAGES)
 		test(`a store on ${name} with ${damage} can be repaired`, { skip }, async () => {

@@ -129,8 +129,8 @@ DECLARE
 BEGIN
 	IF (p_epoch = h.epoch AND p_seq >= h.first AND NOT v_here) OR h.seq <> coalesce(
 			(SELECT max(l.seq) FROM kp_novelty.entries l WHERE l.namespace = h.namespace), 0)
-		OR h.seq > v_after AND least(p_limit, h.seq - v_after) > (SELECT count(*) FROM (SELECT FROM kp_novelty.entries l
-			WHERE l.namespace = h.namespace AND l.seq > v_after AND l.seq <= h.seq ORDER BY l.seq LIMIT p_limit) n) THEN
+		OR h.seq > v_after AND least(p_limit, h.seq - v_after) > (SELECT count(*) FROM kp_novelty.entries l
+			WHERE l.namespace = h.namespace AND l.seq > v_after AND l.seq <= least(v_after + p_limit, h.seq)) THEN
 		RETURN NULL;
 	END IF;
 	RETURN v_here;
