@@ -163,7 +163,7 @@ class Reading {
 
 	/** Passes the sources to the addon, one piece in each step. */
 	async *#input() {
-		for (const source of this.#sources) {
+		for (const [index, source] of this.#sources.entries()) {
 			try {
 				if (source.path !== undefined) await source.inspect();
 				this.#native.open(source.name, source.isStream);
@@ -177,6 +177,8 @@ class Reading {
 				this.#unread.push(this.#collects ? error : thrown);
 				this.#native.fail(error.code, error.message);
 			}
+			// Of very many files, none is kept.
+			if (source.path !== undefined) this.#sources[index] = undefined;
 			yield;
 		}
 		this.#native.finish();
@@ -190,7 +192,7 @@ class Reading {
 
 	async #close() {
 		this.#waiter.fail(undefined);
-		await Promise.all(this.#sources.map((source) => source.close(this.#signal)));
+		await Promise.all(this.#sources.map((source) => source?.close(this.#signal)));
 	}
 }
 

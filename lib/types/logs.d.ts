@@ -156,7 +156,7 @@ export interface Provenance {
 
 /**
  * Facts of a run, as its log has them: never estimated, and never part of a score. A member is absent if the log has
- * nothing for it; `docs/importers.md` says which formats have what. They do not tell whether the run succeeded.
+ * nothing for it.
  */
 export interface RunFacts {
 	/** Tool calls, without those of sub-agents, which have logs of their own. */

@@ -198,7 +198,13 @@ class Job extends AbortController {
 
 	async read(sources) {
 		for (const { path } of sources) if (path !== undefined) claimInput(path);
-		this.sources = await inOrder(sources, this.signal);
+		const { progress, quiet } = this.options;
+		let done = 0;
+		const stopProgress = showProgress(progress && !quiet, () => ({ done, total: sources.length }));
+		const onRead = (count) => {
+			done += count;
+		};
+		this.sources = await inOrder(sources, this.signal, onRead).finally(stopProgress);
 		const found = this.sources.filter(({ isFound }) => isFound);
 		this.#found = new Set(found.map(({ name }) => name));
 	}
@@ -284,8 +290,9 @@ class Job extends AbortController {
 			errors.end();
 		}
 		this.#errors += remarks.errors;
-		remarks.known = items.report.known ?? 0;
-		remarks.inputs = this.#leaveOut(items.report);
+		const { report } = items;
+		remarks.known = report.known ?? 0;
+		remarks.inputs = this.#leaveOut(report);
 		const isAny = remarks.traces > 0 || remarks.errors > 0 || remarks.known > 0;
 		if (isAny || output.isClosed || this.signal.aborted) return remarks;
 		const skipped = lostOf(remarks.inputs) || tally(skippedIn(remarks.inputs));

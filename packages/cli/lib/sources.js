@@ -1,9 +1,10 @@
 /** The files and streams in the arguments of a command. */
-const { constants, createReadStream, openSync } = require("node:fs");
+const { constants, createReadStream, openSync, statSync } = require("node:fs");
 const { readdir, stat } = require("node:fs/promises");
 const { sep } = require("node:path");
 const { addAbortSignal } = require("node:stream");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
+const { decoder, factsOf } = require("./beginnings.js");
 const { claimInput } = require("./claims.js");
 const { InputError, cannot } = require("./exit.js");
 const { count, warn } = require("./terminal.js");
@@ -12,8 +13,7 @@ const { count, warn } = require("./terminal.js");
  * @typedef {object} Source
  * @property {string} name
  * @property {string} [path] Of a file that the importer reads by itself.
- * @property {number} [size] In bytes; of regular files.
- * @property {number} [changed] When a regular file was changed.
+ * @property {number} [size] In bytes; of regular files, once they are in order.
  * @property {() => import("node:stream").Readable} bytes The contents.
  * @property {boolean} [isStream] Whether it can be read only once.
  * @property {boolean} [isFound] Whether a folder was searched for it: it is skipped if it is not a log.
@@ -23,9 +23,6 @@ const LOG = /\.(jsonl?|ndjson|traj)(\.(gz|zst))?$/i;
 
 /** What agents keep beside their logs. */
 const COMPANION = /(^(sessions-index|ui_messages|task_metadata|history_item)|\.meta)\.json$/;
-
-/** Byte order marks of UTF-16, which Windows PowerShell's `>` writes. */
-const UTF_16 = { fffe: "utf-16le", feff: "utf-16be" };
 
 /** Returns a path with slashes, also on Windows, for patterns and sorting. */
 const slashed = (path, separator = sep) => (separator === "\\" ? path.replaceAll("\\", "/") : path);
@@ -54,7 +51,7 @@ async function logsIn(folder) {
 			else if (entry.isSymbolicLink()) {
 				const target = await stat(path).catch(() => undefined);
 				if (isLog || target?.isDirectory()) links.push(path);
-			} else if (isLog) found.add(path);
+			} else if (isLog && entry.isFile()) found.add(path);
 		}
 	}
 	if (links.length > 0)
@@ -72,7 +69,8 @@ async function matchesOf(pattern) {
 	const { glob } = require("tinyglobby");
 	const [, start, rest] = /^((?:[^*?[\](){}!+@\\/]*\/)*)(.*)$/s.exec(slashed(pattern));
 	const found = await glob(rest, { cwd: start || ".", dot: true, expandDirectories: false });
-	return found.map((path) => start + path);
+	const isFile = (path) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
+	return found.map((path) => start + path).filter(isFile);
 }
 
 /** The bytes of a file. Node.js names it only in errors of opening it. */
@@ -83,38 +81,12 @@ const open = (path) =>
 
 /** The contents of a source as text in UTF-8, decompressed as the importer does. */
 async function* decoded({ name, bytes }) {
-	const { native } = require("@knowledgepulse/scoring/internal/native");
-	const archive = new native.Archive();
-	const next = (isEnd) => {
-		try {
-			return archive.next(isEnd);
-		} catch ({ message }) {
-			throw new InputError(`${name}: ${message}`);
-		}
-	};
-	/** Of UTF-16; null for UTF-8. */
-	let text;
-	function* available(isEnd) {
-		for (let bytes = next(isEnd); bytes; bytes = next(isEnd)) {
-			const encoding = UTF_16[bytes.toString("hex", 0, 2)];
-			if (text === undefined) text = encoding ? new TextDecoder(encoding) : null;
-			yield text ? Buffer.from(text.decode(bytes, { stream: true })) : bytes;
-		}
-	}
-	for await (const chunk of bytes()) {
-		archive.push(chunk);
-		yield* available(false);
-	}
-	yield* available(true);
+	const decode = decoder(name);
+	for await (const chunk of bytes()) yield* decode(chunk);
+	yield* decode();
 }
 
-const fileSource = (path, { size, mtimeMs }) => ({
-	name: path,
-	path,
-	size,
-	changed: mtimeMs,
-	bytes: () => open(path),
-});
+const fileSource = (path) => ({ name: path, path, bytes: () => open(path) });
 
 /** A named pipe, opened without waiting for a writer: a waiting thread would keep the process alive. */
 function pipeSource(path) {
@@ -126,15 +98,10 @@ function pipeSource(path) {
 	return { name: path, isStream: true, bytes };
 }
 
-/** Returns the regular files among paths. Those that cannot be read fail when they are imported. */
-async function filesOf(paths, nothing) {
-	const sources = [];
-	for (const path of paths.sort()) {
-		const found = await stat(path).catch(() => ({ isFile: () => true }));
-		if (found.isFile()) sources.push(fileSource(path, found));
-	}
-	if (sources.length === 0) throw new InputError(nothing);
-	return sources;
+/** Returns the sources at paths. Those that cannot be read fail when they are imported. */
+function filesOf(paths, nothing) {
+	if (paths.length === 0) throw new InputError(nothing);
+	return paths.sort().map(fileSource);
 }
 
 async function sourcesOfOne(argument) {
@@ -147,10 +114,10 @@ async function sourcesOfOne(argument) {
 	if (found === undefined) return filesOf(await matchesOf(argument), `no file matches ${argument}`);
 	if (found.isDirectory()) {
 		const nothing = `${argument}: no .json, .jsonl, .ndjson or .traj files in it, compressed ones (.gz, .zst) included`;
-		const files = await filesOf(await logsIn(argument), nothing);
-		return files.map((source) => ({ ...source, isFound: true }));
+		const files = filesOf(await logsIn(argument), nothing);
+		return files.map((source) => Object.assign(source, { isFound: true }));
 	}
-	if (found.isFile()) return [fileSource(argument, found)];
+	if (found.isFile()) return [fileSource(argument)];
 	if (found.isFIFO()) return [pipeSource(argument)];
 	return [{ name: argument, path: argument, isStream: true, bytes: () => open(argument) }];
 }
@@ -166,37 +133,22 @@ async function sourcesOf(args) {
 
 const LONGEST = 64 << 20;
 
-/** How much of a file is read to find its time, in bytes. */
-const BEGINNING = 1 << 16;
-
-/** The first time of a log: as text, or as a number since 1970, from seconds to nanoseconds. */
-const TIME =
-	/"[\w-]{1,80}"\s{0,9}:\s{0,9}(?:"(\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-][\d:]{4,5})?)"|(?<=(?:time|date|created|ts|at)[\w-]{0,20}"\s{0,9}:\s{0,9})"?(\d{10}(?:\d{3}){0,3})\b)/i;
-
-/** The time of a source: the first one in the beginning of its file, or when that was changed; infinite for a stream. */
-async function timeOf(source) {
-	const { changed, isStream } = source;
-	if (isStream) return Number.POSITIVE_INFINITY;
-	let text = "";
-	try {
-		for await (const chunk of decoded(source)) {
-			text += chunk.toString("latin1");
-			if (text.length >= BEGINNING) break;
-		}
-	} catch {
-		// It fails when it is imported.
-	}
-	const [, date, digits] = TIME.exec(text.slice(0, BEGINNING)) ?? [];
-	const time = digits ? Number(digits.slice(0, 13).padEnd(13, "0")) : Date.parse(date);
-	return Number.isNaN(time) ? changed : time;
-}
-
-async function inOrder(sources, signal) {
-	if (sources.length < 2) return sources;
+/** The sources with their sizes, in the order of their times, streams last. `onRead` gets the number of files that were read. */
+async function inOrder(sources, signal, onRead) {
+	const files = sources.filter(({ isStream }) => !isStream);
+	const found = await factsOf(
+		files.map(({ path }) => path),
+		{ onRead, signal },
+	);
 	const times = new Map();
-	for (const source of sources) times.set(source, await until(signal, timeOf(source)));
+	for (const [index, source] of files.entries()) {
+		const [time, size] = found.subarray(2 * index);
+		times.set(source, time);
+		if (!Number.isNaN(size)) source.size = size;
+	}
+	const timeOf = (source) => times.get(source) ?? Number.POSITIVE_INFINITY;
 	// Infinity - Infinity is NaN, which `sort` takes as 0: the order stays.
-	return [...sources].sort((a, b) => times.get(a) - times.get(b));
+	return sources.sort((a, b) => timeOf(a) - timeOf(b));
 }
 
 /** The contents of a file or a pipe of at most `LONGEST` bytes. */

@@ -176,8 +176,9 @@ function hint(code) {
 	return code in HINTS;
 }
 
-/** Such as `██░░… 10 %, 300 traces, 90/s, 30.0 s left`. */
-function progressText({ traces, share }, elapsed) {
+/** Such as `██░░… 10 %, 300 traces, 90/s, 30.0 s left`, or, of files that are looked into, `200 of 9,000 files`. */
+function progressText({ done, total, traces, share }, elapsed) {
+	if (total !== undefined) return `${grouped(done)} of ${count(total, "file")}`;
 	const rate = Math.round(traces / (elapsed / 1000));
 	const text = `${count(traces, "trace")}, ${grouped(rate)}/s`;
 	if (share === undefined) return `${text}, ${duration(elapsed)}`;
@@ -185,18 +186,21 @@ function progressText({ traces, share }, elapsed) {
 	return `${bar(share)} ${Math.floor(100 * share)} %, ${text}${left}`;
 }
 
-/** Shows the `traces` and `share` of `stateOf()` on standard error, if that is a terminal. Returns how to end it. */
+/** Shows what {@link progressText} takes from `stateOf()` on standard error, if that is a terminal. Returns how to end it. */
 function showProgress(isWanted, stateOf) {
 	const began = performance.now();
 	const show = () => {
+		const start = performance.now();
 		const columns = (process.stderr.columns || 100) - 1;
-		const text = progressText(stateOf(), performance.now() - began);
+		const text = progressText(stateOf(), start - began);
 		process.stderr.write(`${erase}${fit(text, columns)}`);
 		erase = "\r\u001b[K";
+		// The report on very many sources takes long.
+		timer = setTimeout(show, Math.max(200, 20 * (performance.now() - start)));
 	};
-	const timer = isWanted && process.stderr.isTTY ? setInterval(show, 200) : undefined;
+	let timer = isWanted && process.stderr.isTTY ? setTimeout(show, 200) : undefined;
 	return () => {
-		clearInterval(timer);
+		clearTimeout(timer);
 		process.stderr.write(erase);
 		erase = "";
 	};
