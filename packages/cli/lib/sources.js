@@ -86,7 +86,12 @@ async function* decoded({ name, bytes }) {
 	yield* decode();
 }
 
-const fileSource = (path) => ({ name: path, path, bytes: () => open(path) });
+/** One function for very many files. */
+function bytesOfFile() {
+	return open(this.path);
+}
+
+const fileSource = (path) => ({ name: path, path, size: undefined, bytes: bytesOfFile });
 
 /** A named pipe, opened without waiting for a writer: a waiting thread would keep the process alive. */
 function pipeSource(path) {

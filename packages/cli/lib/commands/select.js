@@ -23,14 +23,15 @@ function commonFolder(paths) {
 /** Copies logs to a folder, each to its path below the folder that has all of them. */
 async function copyAll(sources, folder, job) {
 	const start = commonFolder(sources.map(({ path }) => path));
-	for (const { path, bytes } of sources) {
+	for (const source of sources) {
+		const { path } = source;
 		const target = join(folder, relative(start, resolve(path)));
 		await mkdir(dirname(target), { recursive: true }).catch((error) => {
 			throw cannot("write", target, error);
 		});
 		const { mode } = await stat(path);
 		const file = await openFile(target, { signal: job.signal, mode: mode & 0o777 });
-		for await (const chunk of bytes()) await file.write(chunk);
+		for await (const chunk of source.bytes()) await file.write(chunk);
 		await file.commit();
 	}
 }
