@@ -1,8 +1,9 @@
 /**
- * Looks for crashes, leaks, hangs and wrong scores: npm run trust [-- [--short] [--only PART,PART]]
+ * Looks for crashes, leaks, hangs and wrong scores: npm run trust [-- [--short | --long] [--only PART,PART]]
  *
  * Prints a line for each part at the end; the exit code is 1 if one has found something. `KP_TRUST=N`
- * repeats N times as often: 10 by default, 1 with `--short`. docs/robustness.md describes the parts.
+ * repeats N times as often: 10 by default, 1 with `--short`. `--long` soaks a process for an hour instead of a
+ * minute. docs/robustness.md describes the parts.
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -14,15 +15,15 @@ import { fuzz } from "./trust/fuzz.mjs";
 import { cargoTests, RULES, SCORING, targetFolder, tool } from "./trust/rust.mjs";
 import { address, miri, threads, valgrind } from "./trust/sanitizers.mjs";
 
-const { short, only } = parseArgs({
-	options: { short: { type: "boolean" }, only: { type: "string" } },
+const { short, long, only } = parseArgs({
+	options: { short: { type: "boolean" }, long: { type: "boolean" }, only: { type: "string" } },
 }).values;
 
 const KP_TRUST = process.env.KP_TRUST ?? (short ? "1" : "10");
 
 /** Runs Node.js in the top folder with its output on the screen; throws unless it succeeds. */
 function node(args) {
-	const env = { ...process.env, KP_TRUST };
+	const env = { ...process.env, KP_TRUST, ...(long && { KP_SOAK: "60" }) };
 	const { code } = attempt(process.execPath, args, { env, stdio: "inherit" });
 	if (code !== 0) throw new Error(`node ${args.join(" ")}: ended with ${code}`);
 }

@@ -1,13 +1,15 @@
 /**
- * Loads of a long-lived process, and measurement of memory growth. `make(scoring)` returns a function that repeats a
+ * Loads of a long-lived process, and measurement of growth. `make(scoring)` returns a function that repeats a
  * load `count` times, from number `from`. `count` is the number of repetitions in a short run, after `warmUp` others;
  * `mostGrowth` replaces the common limit, in bytes.
  */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { importTraces } from "@knowledgepulse/scoring/logs";
 import { modelCopy } from "../support/model-folder.mjs";
 import { random, says, trace, words } from "../support/traces.mjs";
 import { ended, startWorker } from "../support/workers.mjs";
@@ -19,7 +21,7 @@ const IN_FLIGHT = 64;
 
 const text = (i) => says(`ticket ${i}: the ${i % 7} harbour and copper ${i * 31}`);
 
-const plain = (i) =>
+export const plain = (i) =>
 	trace({
 		objective: `task ${i}`,
 		confidence: (i % 1000) / 1000,
@@ -44,7 +46,7 @@ const inFlight = (call) => async (from, count) => {
  * Returns a function that calls `thing(i)` for each number, each in a separate turn of the event loop so that
  * finalisers run.
  */
-const inTurn = (thing) => async (from, count) => {
+export const inTurn = (thing) => async (from, count) => {
 	for (let i = from; i < from + count; i++) {
 		await thing(i);
 		await turn();
@@ -92,7 +94,36 @@ const vectors = (count) => {
 	return Array.from({ length: count }, () => Float32Array.from({ length: 384 }, next));
 };
 
+/** Logs of all formats. */
+const logs = fileURLToPath(new URL("../logs", import.meta.url));
+const LOGS = readdirSync(logs, { recursive: true, withFileTypes: true })
+	.filter(
+		(entry) => entry.isFile() && !/golden|README|facts/.test(join(entry.parentPath, entry.name)),
+	)
+	.map(({ parentPath, name }) => join(parentPath, name));
+
+/** A folder that is removed when the process ends. */
+export function ownFolder() {
+	const folder = mkdtempSync(join(tmpdir(), "scoring leaks "));
+	process.once("exit", () => rmSync(folder, { recursive: true }));
+	return folder;
+}
+
 export const LOADS = {
+	"logs imported and scored": {
+		count: 20,
+		env: OFF,
+		make: ({ Scorer }) => {
+			const scorer = new Scorer();
+			const options = { assumeSuccess: true, errors: "collect" };
+			return inTurn(async () => {
+				const traces = [];
+				for await (const { trace } of importTraces(LOGS, options)) if (trace) traces.push(trace);
+				for await (const row of scorer.evaluateLogs(LOGS, options)) assert.ok(row);
+				await scorer.select(traces, { count: 5 });
+			});
+		},
+	},
 	"scores without the embedder": {
 		count: 50_000,
 		inGroup: true,
@@ -211,8 +242,7 @@ export const LOADS = {
 		mostGrowth: 128 * 2 ** 20,
 		env: {},
 		make: ({ Scorer }) => {
-			const folder = mkdtempSync(join(tmpdir(), "scoring leaks "));
-			process.once("exit", () => rmSync(folder, { recursive: true }));
+			const folder = ownFolder();
 			return inTurn(async (i) => {
 				const place = mkdtempSync(join(folder, `${i}-`));
 				// A folder of another name is another model, which shares nothing with the others.
@@ -247,7 +277,7 @@ function ownBytes() {
 }
 
 /** Unreachable values are finalised after one or two turns. */
-async function sample() {
+export async function sample() {
 	for (let i = 0; i < 3; i++) {
 		gc();
 		await turn();
