@@ -15,7 +15,7 @@ const { runs, parts } = parseArgs({
 	},
 }).values;
 
-/** About as many tokens as a recorded run has in the model's window. */
+/** Of the longest step of a run. */
 const WORDS = 100;
 
 const TIMES = `SELECT extract(epoch FROM started_on) * 1000 AS began, extract(epoch FROM completed_on) * 1000 AS ended
