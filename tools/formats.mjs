@@ -47,8 +47,8 @@ export function filesOfFormats() {
 			.join("\n");
 	const [types, docs] = ["lib/types/logs.d.ts", "docs/importers.md"];
 	const names = all.map(({ name }) => `\t"${name}",\n`).join("");
-	const rows = all.map(({ name, row, date, evidence }) =>
-		`| \`${name}\` | ${row} | ${date}, ${evidence} |`,
+	const rows = all.map(
+		({ name, row, date, evidence }) => `| \`${name}\` | ${row} | ${date}, ${evidence} |`,
 	);
 	const head = ["format", "written by", "a run is", "success comes from", "compared with logs"];
 	return {

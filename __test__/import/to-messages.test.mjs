@@ -62,6 +62,8 @@ const BETWEEN = "results stand between the calls of one answer";
 /** Logs whose steps come again in another order or type, because results follow the message with their calls. */
 const OTHERS = {
 	"claude-code/team.jsonl": LATER,
+	"copilot-cli/one-request.jsonl": BETWEEN,
+	"messages/parts.jsonl": WITHIN,
 	"messages/responses.json": WITHIN,
 	"mini-swe-agent/text.json": LATER,
 	"opencode/export-2.json": LATER,

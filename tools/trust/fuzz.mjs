@@ -74,7 +74,9 @@ function addLogs(corpus) {
 /** Writes the seeds of a target into a folder; returns the folder. */
 function writeSeeds(target) {
 	const seeds = join(folder, "target/seeds", target);
-	const { encoding, inputs } = JSON.parse(readFileSync(join(folder, "seeds.json"), "utf8"))[target];
+	const all = JSON.parse(readFileSync(join(folder, "seeds.json"), "utf8"));
+	// The importers start with logs.
+	const { encoding, inputs } = all[target] ?? { inputs: {} };
 	mkdirSync(seeds, { recursive: true });
 	for (const [name, input] of Object.entries(inputs))
 		writeFileSync(join(seeds, name), Buffer.from(input, encoding));

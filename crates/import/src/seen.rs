@@ -58,6 +58,10 @@ impl Seen {
         is_new
     }
 
+    pub fn is_denied(&self, call: &str) -> bool {
+        self.denied.contains(call)
+    }
+
     /// Remembers a part. Returns whether it is new.
     pub fn add_part(&mut self, part: Value) -> bool {
         self.size += size_of::<u64>();

@@ -21,20 +21,12 @@ pub const FORMAT: Format = Format {
 #[derive(Default)]
 pub struct Unread {
     found: Vec<&'static str>,
-    /// The types of the records that follow in a stream.
-    types: &'static [&'static str],
 }
 
 impl FormatReader for Unread {
-    fn takes(&self, record: Value) -> bool {
-        let kind = record.text("type");
-        kind.is_some_and(|kind| self.types.contains(&kind)) && !record.has("message")
-    }
-
     fn read(&mut self, value: Value, out: &mut Sink) {
         out.skip("unknown_record");
-        let Some((found, types)) = named(value) else { return };
-        self.types = types;
+        let Some(found) = named(value) else { return };
         if !self.found.contains(&found) {
             self.found.push(found);
         }
@@ -49,63 +41,34 @@ impl FormatReader for Unread {
     }
 }
 
-/// Returns what a value that is not read is, with the way to import it, and the types of the records that follow.
-fn named(value: Value) -> Option<(&'static str, &'static [&'static str])> {
+/// Returns what a value that is not read is, with the way to import it.
+fn named(value: Value) -> Option<&'static str> {
     let kind = value.text("type").unwrap_or_default();
     let has = |names: &[&str]| names.iter().all(|name| value.has(name));
-    let is = |kinds: &[&str], names: &[&str]| kinds.contains(&kind) && has(names);
     let first = |name: &str| value.list(name).and_then(Array::first);
-    let found = if is(&["init"], &["session_id", "model"])
-        || is(&["message"], &["delta"])
-        || is(&["tool_use", "tool_result"], &["tool_id"])
-        || is(&["result"], &["status", "stats"])
-    {
-        return Some((
-            "the stream of Gemini CLI (`--output-format stream-json`); import its session file",
-            &["message", "tool_use", "tool_result", "error", "result"],
-        ));
-    } else if is_droid(value, kind)
-        || is(&["message"], &["session_id", "text"])
-        || is(&["tool_call", "tool_result"], &["session_id", "toolId"])
-        || is(&["completion"], &["session_id", "finalText"])
-    {
-        return Some((
-            "the stream of Factory Droid (`droid exec`); import its session file",
-            &["message", "tool_call", "tool_result", "completion", "error"],
-        ));
-    } else if kind == "agent_start"
-        || is(&["agent_end"], &["messages"])
-        || is(&["turn_end"], &["toolResults"])
-        || (is(&["message_start", "message_update", "message_end"], &["message"])
-            // Anthropic's API has an event of the same name.
-            && !value.object("message").has("type"))
-        || (kind.starts_with("tool_execution_") && has(&["toolCallId"]))
-    {
-        return Some((
-            "the stream of Pi (`pi --mode json`); import its session file",
-            &["turn_start", "queue_update", "agent_settled"],
-        ));
-    } else if has(&["sessionID", "messageID"]) || has(&["sessionID", "role"]) {
+    Some(if has(&["sessionID", "messageID"]) || has(&["sessionID", "role"]) {
         "a file of opencode's storage folder; import the output of `opencode export`"
     } else if has(&["source"]) && (kind == "TextMessage" || kind.starts_with("ToolCall")) {
         "messages of AutoGen; convert them to messages with `role` and `content`"
     } else if has(&["appName", "events"]) {
         "a session of ADK; import the OpenTelemetry spans of its runs"
-    } else if first("conversations").has("from") {
-        "a data set of ShareGPT; convert `conversations` to messages with `role` and `content`"
+    } else if first("conversations").has("from") && !first("conversations").has("value") {
+        "a data set of ShareGPT whose turns lack `value`"
     } else if has(&["custom_id"]) && (has(&["response"]) || has(&["body"])) && !has(&["request"]) {
         "answers of OpenAI's batch API; import objects with the body of each request as `request` and that of its \
          answer as `response`"
     } else if value.object("values").list("messages").is_some() {
         "a state of LangGraph; import its `values.messages`"
-    } else if has(&["requests", "responderUsername"])
-        || (has(&["v"]) && value.get("kind").and_then(Value::as_integer).is_some())
+    } else if has(&["k", "kind"])
+        || (value.object("v").has("requests") && !value.object("v").has("creationDate"))
     {
-        "a chat session of VS Code, which cannot be imported"
-    } else if has(&["version", "kind"]) && value.object("data").has("message_id")
+        "a chat session of VS Code that lacks its beginning"
+    } else if has(&["session_id", "session_state"]) {
+        "the metadata of a session of the Kiro CLI; import the `.jsonl` beside it"
+    } else if ["executionId", "agentType"].iter().any(|name| value.object("payload").has(name))
         || first("history").object("assistant").is_some()
     {
-        "a session of Kiro, which cannot be imported"
+        "a session of Kiro's IDE, which cannot be imported"
     } else if first("messages").list("versions").is_some() {
         "a conversation of LM Studio; convert it to messages with `role` and `content`"
     } else if has(&["sessionId", "messageId"]) && value.text("message").is_some() {
@@ -128,16 +91,7 @@ fn named(value: Value) -> Option<(&'static str, &'static [&'static str])> {
         "Claude Code's own telemetry, which is no log of a session; import the files in `~/.claude/projects`"
     } else {
         return None;
-    };
-    Some((found, &[]))
-}
-
-/// Returns whether a record is the first one of `droid exec`, which Claude Code's is like.
-fn is_droid(record: Value, kind: &str) -> bool {
-    let of_claude = ["uuid", "apiKeySource", "mcp_servers", "permissionMode"];
-    kind == "system"
-        && ["session_id", "cwd", "model", "tools"].iter().all(|name| record.has(name))
-        && !of_claude.iter().any(|name| record.has(name))
+    })
 }
 
 /// Returns the name of the first span, metric or log record of OpenTelemetry.

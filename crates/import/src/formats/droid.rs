@@ -1,52 +1,91 @@
-//! Sessions of Factory Droid.
+//! Sessions of Factory Droid, and the output of `droid exec`.
 //!
-//! | Factory Droid: session files | a session | |
+//! | Factory Droid: session files; `droid exec --output-format stream-json` | a session | |
 //!
 //! - session files | | 2026-11-26 | written
 //! - older session files, whose records are messages | | 2026-11-28 | written
+//! - session files and streams in the tests of agent-sessions | 651e854f | 2026-11-28 | written
 
 use std::mem;
 
-use super::{claude_code::without_reminders, pi};
+use super::{
+    claude_code::{USAGE, without_reminders},
+    cursor, pi,
+};
 use crate::{
-    call::ToolResult,
+    call::{Call, CallInput, ToolResult},
     events::Event,
+    facts::Tokens,
+    failure::{flag, has_failed},
     format::{Format, open},
     json::{Members, Value, trimmed},
     run::Run,
     sessions::{self, Sessions},
+    text::{Output, text_of},
 };
 
 pub const FORMAT: Format =
     Format { name: "droid", domain: "code", fits, open: open::<Sessions<Session>> };
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
-    kind == Some("session_start") && id(record).is_some()
+    kind == Some("session_start") && record.first_name(&["id", "sessionId"]).is_some()
+        || of_stream(record, kind).is_some()
 }
 
-/// Returns the id of the session that a record begins.
-fn id(record: Value<'_>) -> Option<&str> {
-    record.text("type").filter(|kind| *kind == "session_start")?;
-    record.first_name(&["id", "sessionId"])
+/// Returns the id of the session in a record that only a stream has.
+fn of_stream<'d>(record: Value<'d>, kind: Option<&str>) -> Option<&'d str> {
+    let is_own = match kind? {
+        "system" => {
+            // Claude Code's first record is like it.
+            let of_claude = ["uuid", "apiKeySource", "mcp_servers", "permissionMode"];
+            record.has("reasoning_effort")
+                || (["cwd", "model", "tools"].iter().all(|name| record.has(name))
+                    && !of_claude.iter().any(|name| record.has(name)))
+        }
+        "message" => record.text("role").and(record.text("text")).is_some(),
+        "tool_call" => record.first_name(&["toolName", "toolId"]).is_some(),
+        "completion" => record.text("finalText").is_some(),
+        _ => false,
+    };
+    record.first_name(&["session_id", "sessionId"]).filter(|_| is_own)
 }
 
 #[derive(Default)]
 pub struct Session;
 
 impl sessions::Session for Session {
-    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
-        id(record).map(Some)
+    fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
+        let kind = record.text("type");
+        if kind == Some("session_start") {
+            return Some(record.first_name(&["id", "sessionId"]));
+        }
+        of_stream(record, kind).filter(|id| open != Some(*id)).map(Some)
     }
 
     fn takes(&self, record: Value, kind: &str) -> bool {
-        let is_bare = || ["timestamp", "role", "content"].iter().all(|name| record.has(name));
-        (kind == "message" && (record.object("message").is_some() || is_bare()))
-            || kind.ends_with("_state")
+        let has = |names: &[&str]| names.iter().any(|name| record.has(name));
+        let is_of_stream = has(&["session_id", "sessionId"]);
+        match kind {
+            // The last ones are older session files, whose records are messages.
+            "message" if record.object("message").is_none() => {
+                (is_of_stream && has(&["text"]))
+                    || ["timestamp", "role", "content"].iter().all(|name| record.has(name))
+            }
+            "message" => true,
+            "tool_call" | "tool_result" => is_of_stream && has(&["toolCallId", "toolId"]),
+            "system" | "completion" => of_stream(record, Some(kind)).is_some(),
+            "error" => is_of_stream && has(&["source"]),
+            kind => kind.ends_with("_state"),
+        }
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
         let begin = run.events.len();
-        pi::read(record, &["user", "assistant"], run);
+        if record.first(&["session_id", "sessionId"]).is_some() && !record.has("message") {
+            read_event(record, run);
+        } else {
+            pi::read(record, &["user", "assistant"], run);
+        }
         run.amend(begin, |event, skipped| {
             let is_human = event.human().is_some();
             let (Event::Human(text) | Event::Result(ToolResult { text, .. })) = event else {
@@ -59,5 +98,46 @@ impl sessions::Session for Session {
             }
             !is_human || !text.is_empty() || length == 0
         });
+    }
+}
+
+/// Reads a record of a stream.
+fn read_event(record: Value, run: &mut Run) {
+    let id = record.first_name(&["toolCallId", "id"]);
+    match (record.text("type").unwrap_or("?"), record.text("role")) {
+        ("message", Some("user" | "assistant")) => run.read_message(record),
+        ("tool_call", _) => {
+            let input = CallInput::recorded(record.member("parameters"));
+            let turn = run.turn();
+            run.call(Call::new(record.first_name(&["toolName", "toolId"]), input, id, turn));
+        }
+        ("tool_result", _) => {
+            run.end_turn();
+            let value = record.member("value").or_else(|| record.member("error"));
+            let failed = flag(record).or_else(|| has_failed(value.get("exitCode")));
+            let text = value.and_then(cursor::text_of_output);
+            let output = match text {
+                Some(text) => Output { text, failed: None },
+                None => text_of(value, &mut run.skipped),
+            };
+            let id = id.map(Into::into);
+            run.events.push(Event::Result(ToolResult { id, ..output.into_result(failed) }));
+        }
+        ("completion", _) => {
+            let text = record.text("finalText").unwrap_or_default();
+            let is_last = |event: &Event| matches!(event, Event::Thought { text: last, .. } if last == text);
+            if run.events.last().is_some_and(is_last) {
+                run.skipped.add("repeated");
+            } else {
+                run.events.push(Event::said(text));
+            }
+            run.facts.add(Tokens::of(record.object("usage"), USAGE));
+        }
+        (kind, _) => {
+            run.facts.model(record.name("model"));
+            run.facts.place(record.name("cwd"), None);
+            run.has_failed |= kind == "error";
+            run.skipped.add(format!("record:{kind}"));
+        }
     }
 }

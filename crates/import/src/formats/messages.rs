@@ -1,11 +1,12 @@
 //! Conversations of chat messages.
 //!
-//! | OpenAI (chat, responses), Anthropic, Gemini, Bedrock, the AI SDK (messages for the model and for the user), Mastra, the OpenAI Agents SDK, LangChain, Strands Agents, Cline, Roo, Kimi CLI and others: arrays, requests with answers, one message a line; rows of data sets such as SWE-smith | a conversation | `resolved` or `target` beside `instance_id` |
+//! | OpenAI (chat, responses), Anthropic, Gemini, Bedrock, the AI SDK (messages for the model and for the user), Mastra, the OpenAI Agents SDK, LangChain, Strands Agents, Cline, Roo, Kimi CLI and others: arrays, requests with answers, one message a line; rows of data sets such as SWE-smith, and `conversations` as ShareGPT has them | a conversation | `resolved` or `target` beside `instance_id` |
 //!
 //! - runs of four frameworks | `ai` 4.3.19 to 7.0.173, `@mastra/core` 1.71.0, `@openai/agents-core` 0.20.0, `@langchain/core` 1.4.0 | 2026-11-22 | captured
 //! - a conversation in the tests of OpenHands | 611629e6 | 2026-11-22 | captured
 //! - requests of OpenAI, Anthropic and Gemini | | 2026-11-22 | written
 //! - tools on the servers of OpenAI and Anthropic; messages of Bedrock, Ollama, Microsoft.Extensions.AI, Strands Agents, Cline and Kimi CLI; rows of data sets | Strands Agents 1.x, Cline 3.x, Kimi CLI 1.x | 2026-11-26 | written
+//! - `conversations` in the data of LLaMA-Factory and in the tests of moraine | 3075df15, 517b648 | 2026-11-28 | captured
 
 use crate::{
     format::{Format, FormatReader, Sink, open},
@@ -41,7 +42,7 @@ fn is_whole(object: Value) -> bool {
 
 /// Returns the messages in a row of a data set, in which they may be JSON in a string.
 fn row(object: Value<'_>) -> Option<Array<'_>> {
-    ["messages", "trajectory"].into_iter().find_map(|name| {
+    ["messages", "trajectory", "conversations"].into_iter().find_map(|name| {
         let messages = object.member(name)?.decoded().as_array()?;
         messages.first().filter(|first| is_message(*first)).map(|_| messages)
     })

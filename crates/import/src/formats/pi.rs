@@ -1,9 +1,10 @@
-//! Sessions of Pi and of OpenClaw.
+//! Sessions of Pi and of OpenClaw, and the output of `pi --mode json`.
 //!
-//! | Pi, OpenClaw | a session | |
+//! | Pi, OpenClaw: session files; `pi --mode json` | a session | |
 //!
 //! - sessions of Pi | | 2026-11-22 | written
 //! - deliveries of OpenClaw | 2026.2 | 2026-11-28 | written
+//! - `pi --mode json` | 83378aad | 2026-11-28 | source
 
 use crate::{
     facts::Tokens,
@@ -21,9 +22,14 @@ fn fits(record: Value, kind: Option<&str>) -> bool {
     match kind {
         Some("session") => record.has("id"),
         Some("message") => record.object("message").is_some(),
+        Some("agent_start") => true,
+        Some("message_end") => record.object("message").is_some_and(|own| !own.has("type")),
         _ => false,
     }
 }
+
+/// How the types of events begin. `message_end` has a whole message; others repeat it.
+const EVENTS: [&str; 5] = ["message_", "turn_", "agent_", "tool_execution_", "auto_"];
 
 #[derive(Default)]
 pub struct Session;
@@ -33,15 +39,25 @@ impl sessions::Session for Session {
         (record.text("type")? == "session").then(|| record.name("id"))
     }
 
+    fn time(record: Value<'_>) -> Option<Value<'_>> {
+        record.member("timestamp").or_else(|| record.object("message")?.member("timestamp"))
+    }
+
     fn takes(&self, record: Value, kind: &str) -> bool {
         fits(record, Some(kind))
             || matches!(kind, "model_change" | "thinking_level_change" | "compaction" | "custom")
+            || EVENTS.iter().any(|begin| kind.starts_with(begin))
             || (record.has("parentId") && !kind.is_empty() && !record.has("data"))
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
         const USAGE: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
         run.harness = Harness::OpenClaw;
+        let kind = record.text("type").unwrap_or_default();
+        let is_event = EVENTS.iter().any(|begin| kind.starts_with(begin));
+        if is_event && kind != "message_end" {
+            return run.skipped.add(format!("record:{kind}"));
+        }
         let message = record.object("message");
         let is_mirror = message.text("provider") == Some("openclaw")
             && message.text("model") == Some("delivery-mirror");
@@ -68,6 +84,7 @@ pub fn read(record: Value, roles: &[&str], run: &mut Run) {
     if message.text("role") == Some("system") {
         run.instruct(message.member("content"));
     }
+    let kind = if kind == "message_end" { "message" } else { kind };
     match (kind, message, message.text("role")) {
         ("message", Some(message), Some(role)) if roles.contains(&role) => {
             run.read_message(message);

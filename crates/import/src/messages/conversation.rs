@@ -131,7 +131,7 @@ impl Conversation {
             return self.read_item(message, kind);
         }
         let is_answer =
-            matches!(role, "assistant" | "ai" | "model" | "AIMessage" | "AIMessageChunk");
+            matches!(role, "assistant" | "ai" | "model" | "gpt" | "AIMessage" | "AIMessageChunk");
         if !is_answer || kind != "message" {
             self.end_turn();
         }
@@ -143,6 +143,18 @@ impl Conversation {
             "user" | "human" | "HumanMessage" => self.read_user(content(message)),
             "tool" | "function" | "toolResult" | "ToolMessage" | "FunctionMessage" => {
                 self.read_tool(message, None);
+            }
+            "observation" if message.has("from") => self.read_tool(message, None),
+            "function_call" if message.has("from") => {
+                let turn = self.turn();
+                let value = message.member("value").map(Value::decoded);
+                let calls = value.map(|value| value.as_array().unwrap_or_else(|| value.alone()));
+                for call in calls.into_iter().flatten() {
+                    match call.name("name") {
+                        Some(_) => self.call(call_of_part(call, turn)),
+                        None => self.skipped.add("malformed"),
+                    }
+                }
             }
             role if self.seen.is_tool(role) => self.read_tool(message, Some(role)),
             role => {
@@ -310,15 +322,15 @@ impl Conversation {
         }
         let calls = calls(message);
         // LangChain keeps calls with invalid JSON in a separate list, or with the others in `additional_kwargs`.
-        if calls.is_empty() || message.elements("tool_calls").next().is_some() {
+        if calls.is_none() || message.elements("tool_calls").next().is_some() {
             let invalid = message.elements("invalid_tool_calls").count();
             self.skipped.add_many("part:invalid_tool_call", invalid as u64);
         }
         let events = self.events[begin..].iter();
         of_parts.extend(events.filter_map(|event| event.call()?.id.clone()));
         let is_of_part = |id: Option<&str>| id.is_some_and(|id| of_parts.contains(id));
-        for call in calls {
-            match call.as_object().map(|call| call_of_part(call, turn)) {
+        for call in calls.into_iter().flatten() {
+            match call.decoded().as_object().map(|call| call_of_part(call, turn)) {
                 None => self.skipped.add("malformed"),
                 Some(call) if is_of_part(call.id.as_deref()) => self.skipped.add("repeated"),
                 Some(call) => self.call(call),
@@ -433,7 +445,7 @@ impl Conversation {
         if parts.clone().any(has_results) {
             return parts.for_each(|(kind, part)| self.read_result_part(kind, part));
         }
-        let value = message.first(&["content", "parts", "text"]).map(stored);
+        let value = message.first(&["content", "parts", "text", "value"]).map(stored);
         let output = text_of(value, &mut self.skipped);
         // As in SWE-agent.
         let id = message.list("tool_call_ids").and_then(Array::first).and_then(Value::as_str);

@@ -4,7 +4,7 @@ use super::part_type::typed;
 use crate::{
     call::{Call, ToolResult},
     failure::{flag, has_failed},
-    json::{Document, Kind, Made, Members, Value},
+    json::{Build, Builder, Document, Kind, Members, Unbuilt, Value},
     part::{self, OF_TOOL},
     skipped::Skipped,
     text::Output,
@@ -26,19 +26,23 @@ pub fn output(kind: &str, part: Value) -> Option<Output> {
     }
     let is_error = content.name("error_code").is_some()
         || has_failed(content.get("return_code")) == Some(true);
-    let text = Document::of(without_encrypted(content)).root().canonical();
+    let text = Document::of(Readable(content)).root().canonical();
     Some(Output { text, failed: flag(content).or(Some(is_error)) })
 }
 
-/// Returns a value without what only the server can read.
-fn without_encrypted(value: Value<'_>) -> Made<'_> {
-    match value.kind() {
-        Kind::Array(elements) => Made::List(elements.map(without_encrypted).collect()),
-        Kind::Object(object) => {
-            let members = object.members().filter(|(name, _)| !name.starts_with("encrypted_"));
-            Made::Object(members.map(|(name, value)| (name, without_encrypted(value))).collect())
+/// A value without what only the server can read.
+struct Readable<'d>(Value<'d>);
+
+impl Build for Readable<'_> {
+    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
+        match self.0.kind() {
+            Kind::Array(elements) => out.array(elements.map(Readable)),
+            Kind::Object(object) => {
+                let members = object.members().filter(|(name, _)| !name.starts_with("encrypted_"));
+                out.object(members.map(|(name, value)| (name, Readable(value))))
+            }
+            _ => self.0.build(out),
         }
-        _ => Made::Value(value),
     }
 }
 

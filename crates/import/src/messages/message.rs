@@ -64,6 +64,10 @@ pub fn unwrapped<'d>(value: Value<'d>) -> Option<(Option<&'d str>, Value<'d>)> {
     if object.has("role") {
         return with_own_role(object);
     }
+    // As in ShareGPT.
+    if let (Some(role), true) = (object.text("from"), object.has("value")) {
+        return Some((Some(role), object));
+    }
     // As LangChain stores it.
     let data = object.object("data").filter(|data| data.has("content"));
     match (object.text("type"), data) {
@@ -96,6 +100,7 @@ pub fn is_readable(role: Option<&str>, kind: &str, message: Value) -> bool {
     if let Some(role) = role {
         return kind == "message"
             || has(&CONTENTS)
+            || message.has("from")
             // As in Microsoft.Extensions.AI, and in Kimi CLI.
             || message.list("contents").is_some()
             || role.starts_with('_');

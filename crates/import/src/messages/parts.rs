@@ -4,7 +4,7 @@ use super::hosted;
 use crate::{
     call::{Call, CallInput, ToolResult, Turn},
     failure::flag,
-    json::{BLANK, Document, Members, Value, is_blank},
+    json::{Array, BLANK, Document, Members, Value, is_blank},
     part::{Kind, Part},
     skipped::Skipped,
     text::{Output, text_of, text_of_parts},
@@ -35,16 +35,15 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
 }
 
 /// Returns the calls that a message has besides its parts. Exports of tables have them as JSON in a string.
-pub fn calls<'d>(message: Option<Value<'d>>) -> Vec<Value<'d>> {
+pub fn calls<'d>(message: Option<Value<'d>>) -> Option<Array<'d>> {
     let list = |of: Option<Value<'d>>| {
         let calls = of.member("tool_calls")?.decoded();
         let is_none = calls.is_null() || calls.as_str().is_some_and(is_blank);
         let calls = calls.as_array().unwrap_or(calls.alone());
         (!is_none && !calls.is_empty()).then_some(calls)
     };
-    let list = list(message).or_else(|| list(message.object("additional_kwargs")));
-    let call = message.member("function_call").filter(|_| list.is_none());
-    list.into_iter().flatten().chain(call).map(Value::decoded).collect()
+    let call = || message.member("function_call").map(Value::alone);
+    list(message).or_else(|| list(message.object("additional_kwargs"))).or_else(call)
 }
 
 pub fn content(message: Value<'_>) -> Option<Value<'_>> {
@@ -55,6 +54,7 @@ pub fn content(message: Value<'_>) -> Option<Value<'_>> {
         // As in Microsoft.Extensions.AI.
         .or_else(|| message.get("contents").filter(|contents| contents.is_array()))
         .or_else(|| message.member("text"))
+        .or_else(|| message.member("value").filter(|_| message.has("from")))
 }
 
 /// Returns the parts in a content that is a string with their JSON, as exports of tables have it.

@@ -14,54 +14,6 @@ fn keys(outcome: &Outcome) -> Vec<Option<&str>> {
 }
 
 #[test]
-fn atif_leaves_out_copies_compactions_continuations_and_subagents() {
-    let steps_of_log = json!([
-        { "source": "user", "message": " ", "is_copied_context": true },
-        { "source": "user", "message": "Fix it", "is_copied_context": true, "timestamp": 1 },
-        { "source": "agent", "message": "Old", "is_copied_context": true },
-        { "source": "tool", "message": "?", "observation": { "results": [{ "content": "no" }] } },
-        { "source": "agent", "reasoning_content": "Think", "message": "Do", "tool_calls": [
-            { "tool_call_id": "a", "function_name": "f", "arguments": {} },
-        ], "observation": { "results": [
-            { "source_call_id": "a", "content": [{ "type": "text", "text": "Error: no" }] },
-            { "subagent_trajectory_ref": [] },
-        ] } },
-        { "source": "system", "message": "Compact", "extra": { "context_management": {} },
-          "observation": { "results": [{ "content": "summary" }] } },
-        { "source": "agent", "message": "", "tool_calls": [{ "function_name": "g" }] },
-    ]);
-    let imported = run_value(&json!({
-        "schema_version": "ATIF-v1.7", "steps": steps_of_log, "subagent_trajectories": [{}, {}],
-        "continued_trajectory_ref": "second.json",
-    }));
-    assert_eq!(value_of(&imported)["task"]["objective"], "Fix it");
-    assert_eq!(serde_json::to_value(imported.provenance.objective_from).unwrap(), "copied");
-    assert_eq!(value_of(&imported)["metadata"]["created_at"], "1970-01-01T00:00:01.000Z");
-    assert_eq!(imported.provenance.key, None);
-    let expected =
-        ["thought Think", "thought Do", "tool_call f", "observation Error: no", "error_recovery g"];
-    assert_eq!(steps(&imported), expected);
-    let expected = json!({
-        "compaction": 1, "continuation": 1, "copied_context": 3, "role:tool": 1, "subagent": 2, "subagent_ref": 1, "system": 1,
-    });
-    assert_eq!(skipped(&imported), expected);
-}
-
-#[test]
-fn claude_code_texts_take_the_place_of_those_they_begin_with() {
-    let record = |kind: &str, content: Value| json!({ "type": kind, "sessionId": "s", "message": { "id": "m", "content": content } });
-    let parts = ["b", "ab", "abc", "a", "bd", "ab", "ac", "abcd"]
-        .map(|text| json!({ "type": "text", "text": text }))
-        .into_iter()
-        .chain([json!({ "type": "thinking", "thinking": "ab" })]);
-    let log = [record("user", "Go".into()), record("assistant", parts.collect())];
-    let imported = run(&lines(&log));
-    let expected = ["thought bd", "thought abcd", "thought ac", "thought ab"];
-    assert_eq!(steps(&imported), expected);
-    assert_eq!(skipped(&imported), json!({ "repeated": 5 }));
-}
-
-#[test]
 fn codex_exec_items_are_steps_of_a_given_objective() {
     let options = Options { objective: Some("Tidy".into()), ..importing::options() };
     let log = include_str!("../../../../__test__/logs/codex/exec.jsonl");
@@ -85,71 +37,6 @@ fn codex_exec_items_are_steps_of_a_given_objective() {
 }
 
 #[test]
-fn gemini_cli_changes_belong_to_its_session_and_replace_messages() {
-    let message =
-        |id: &str, kind: &str, content: &str| json!({ "id": id, "type": kind, "content": content });
-    let outcome = import(&lines(&[
-        json!({ "sessionId": "s", "projectHash": "p" }),
-        message("1", "user", "Go"),
-        message("2", "gemini", "Old"),
-        json!({ "type": "say", "ts": 1 }),
-        json!({ "$rewindTo": "2" }),
-        json!({ "$set": { "messages": [message("2", "gemini", "New"), 5] } }),
-    ]));
-    assert_eq!(outcome.report.formats, ["gemini-cli", "cline"]);
-    let imported = outcome.traces().next().unwrap();
-    assert_eq!(steps(imported), ["thought New"]);
-    let expected =
-        json!({ "malformed": 1, "record:$rewindTo": 1, "record:$set": 1, "repeated": 1 });
-    assert_eq!(skipped(imported), expected);
-}
-
-#[test]
-fn gemini_cli_results_are_texts_and_responses() {
-    let result = json!([
-        { "text": "a" },
-        { "functionResponse": { "response": "b" } },
-        { "functionResponse": { "response": { "output": { "isError": true } } } },
-        { "inlineData": {} },
-    ]);
-    let imported = run_value(&json!({ "sessionId": "s", "projectHash": "p", "messages": [
-        { "type": "user", "content": "Go" },
-        { "type": "gemini", "toolCalls": [{ "name": "f", "result": result }, { "name": "g" }] },
-        { "type": "gemini", "toolCalls": [{ "name": "h", "status": "cancelled" }] },
-    ] }));
-    let expected = [
-        "tool_call f", "tool_call g", "observation a\nb\n{\"isError\":true}", "error_recovery h",
-        "observation ",
-    ];
-    assert_eq!(steps(&imported), expected);
-    assert_eq!(skipped(&imported), json!({ "part:?": 1 }));
-}
-
-#[test]
-fn copilot_cli_calls_of_one_request_are_no_recovery() {
-    let record = |kind: &str, data: Value| json!({ "type": kind, "data": data });
-    let call = |request: &str, id: &str| {
-        let calls = json!([{ "toolCallId": id, "name": id }]);
-        record("assistant.message", json!({ "apiCallId": request, "toolRequests": calls }))
-    };
-    let failure = |id: &str| {
-        record(
-            "tool.execution_complete",
-            json!({ "toolCallId": id, "success": false, "error": { "message": "no" } }),
-        )
-    };
-    let imported = run(&lines(&[
-        record("user.message", json!({ "content": "Go" })),
-        call("1", "a"),
-        failure("a"),
-        call("1", "b"),
-        call("2", "c"),
-    ]));
-    let expected = ["tool_call a", "observation no", "tool_call b", "error_recovery c"];
-    assert_eq!(steps(&imported), expected);
-}
-
-#[test]
 fn opencode_streams_begin_a_run_with_each_session() {
     let text = |session: &str, text: &str| {
         let part = json!({ "type": "text", "text": text });
@@ -163,152 +50,6 @@ fn opencode_streams_begin_a_run_with_each_session() {
     let traces: Vec<_> = outcome.traces().collect();
     assert_eq!(steps(traces[0]), ["thought One", "thought Two"]);
     assert_eq!(steps(traces[1]), ["thought Three"]);
-}
-
-#[test]
-fn cursor_counts_blank_texts_and_cuts_redacted_ones() {
-    let line =
-        |role: &str, content: Value| json!({ "role": role, "message": { "content": content } });
-    let imported = run(&lines(&[
-        line("user", json!("<user_query> Go </user_query>")),
-        line(
-            "assistant",
-            json!([
-                { "type": "text", "text": " " },
-                { "type": "thinking", "thinking": "[REDACTED]" },
-                { "type": "text", "text": "[REDACTED]Done[REDACTED]" },
-            ]),
-        ),
-    ]));
-    assert_eq!(value_of(&imported)["task"]["objective"], "Go");
-    assert_eq!(steps(&imported), ["thought Done"]);
-    assert_eq!(skipped(&imported), json!({ "empty_text": 1, "redacted": 3 }));
-}
-
-#[test]
-fn langsmith_graphs_that_wait_have_not_failed() {
-    let run_of = |id: &str, kind: &str, error: &str| {
-        let calls = json!([{ "id": "k", "name": "f", "args": {} }]);
-        json!({
-            "id": id, "trace_id": "t", "run_type": kind, "name": "f", "error": error,
-            "start_time": 1, "inputs": { "input": "Go" },
-            "outputs": { "output": { "role": "assistant", "tool_calls": calls } },
-        })
-    };
-    let waiting = lines(&[run_of("1", "chain", "GraphInterrupt: ?"), run_of("2", "llm", "")]);
-    let imported = run(&waiting);
-    assert_eq!(imported.provenance.success_from, Origin::Assumed);
-    assert_eq!(steps(&imported), ["tool_call f"]);
-    let failed = run(&waiting.replace("GraphInterrupt", "TypeError"));
-    assert_eq!(failed.provenance.success_from, Origin::Status);
-    assert_eq!(value_of(&failed)["metadata"]["success"], false);
-}
-
-#[test]
-fn langsmith_runs_without_a_trace_belong_to_that_of_the_run_around_them() {
-    let model = json!({
-        "run_type": "llm", "name": "m", "inputs": { "prompts": ["Go"] },
-        "outputs": { "generations": [{ "text": "Gone" }] },
-    });
-    let log = json!({ "runs": [
-        { "id": "1", "run_type": "chain", "name": "agent", "inputs": {}, "child_runs": [model, 5] },
-        { "id": "2" },
-    ] });
-    let outcome = import(&log.to_string());
-    assert_eq!(keys(&outcome), [Some("1")]);
-    assert_eq!(steps(outcome.traces().next().unwrap()), ["thought Gone"]);
-    let expected = json!({ "malformed": 1, "unknown_record": 1 });
-    assert_eq!(importing::skipped(&outcome.report.skipped), expected);
-}
-
-#[test]
-fn langsmith_results_are_messages_of_every_form_of_langchain() {
-    let message = json!({ "content": "Gone", "tool_call_id": "k", "status": "error" });
-    let stored = json!({ "type": "tool", "data": message });
-    let serialised = json!({ "lc": 1, "id": ["ToolMessage"], "kwargs": message });
-    for output in [message, stored, serialised] {
-        let run_of = |kind: &str, outputs: Value| json!({ "trace_id": "t", "run_type": kind, "name": "f", "start_time": 1, "inputs": {}, "outputs": outputs });
-        let call =
-            json!({ "role": "assistant", "tool_calls": [{ "id": "k", "name": "go", "args": {} }] });
-        let imported = run(&lines(&[
-            json!({ "id": "1", "trace_id": "t", "run_type": "chain", "inputs": { "input": "Go" } }),
-            run_of("llm", call),
-            run_of("tool", json!({ "output": output })),
-        ]));
-        assert_eq!(steps(&imported), ["tool_call go", "observation Gone"], "{output}");
-    }
-}
-
-#[test]
-fn lists_of_calls_with_another_type_are_malformed() {
-    let gemini = json!({ "sessionId": "s", "projectHash": "p", "messages": [
-        { "type": "user", "content": "Go" }, { "type": "gemini", "content": "a", "toolCalls": {} },
-    ] });
-    let opencode = json!({ "info": { "id": "s" }, "messages": [
-        { "info": { "role": "user" }, "parts": [{ "type": "text", "text": "Go" }] },
-        { "info": { "role": "assistant" }, "parts": [{ "type": "text", "text": "a" }, "tool"] },
-    ] });
-    let copilot = lines(&[
-        json!({ "type": "user.message", "data": { "content": "Go" } }),
-        json!({ "type": "assistant.message", "data": { "content": "a", "toolRequests": "f" } }),
-    ]);
-    for log in [gemini.to_string(), opencode.to_string(), copilot] {
-        assert_eq!(skipped(&run(&log)), json!({ "malformed": 1 }), "{log}");
-    }
-}
-
-#[test]
-fn swe_agent_with_calls_is_read_from_its_history() {
-    let imported = run_value(&json!({
-        "trajectory": [{ "thought": "not read", "action": "x" }],
-        "history": [
-            { "role": "system", "content": "s", "agent": "main" },
-            { "role": "user", "content": "An example", "message_type": "demonstration" },
-            { "role": "user", "content": "Fix it" },
-            { "role": "assistant", "content": "Run", "tool_calls": [
-                { "id": "a", "type": "function", "function": { "name": "bash", "arguments": "{}" } },
-            ] },
-            { "role": "tool", "content": "EXECUTION TIMED OUT", "tool_call_ids": ["a"] },
-            { "role": "assistant", "content": "", "tool_calls": [
-                { "id": "b", "type": "function", "function": { "name": "submit", "arguments": "{}" } },
-            ] },
-        ],
-        "info": { "exit_status": "exit_cost" },
-    }));
-    let expected = [
-        "thought Run", "tool_call bash", "observation EXECUTION TIMED OUT", "error_recovery submit",
-    ];
-    assert_eq!(steps(&imported), expected);
-    assert_eq!(skipped(&imported), json!({ "demonstration": 1, "system": 1 }));
-    assert_eq!(value_of(&imported)["metadata"]["success"], false);
-}
-
-#[test]
-fn mini_swe_agent_is_told_by_its_commands_and_reads_responses() {
-    let answer = "```mswea_bash_command\nls\n```";
-    let imported = run_value(&json!([
-        { "role": "user", "content": "Look" },
-        { "role": "assistant", "content": answer },
-        { "role": "user", "content": "<returncode>1</returncode>" },
-        { "role": "assistant", "content": answer },
-    ]));
-    assert_eq!(imported.provenance.format, "mini-swe-agent");
-    let expected = [
-        r#"tool_call bash {"command":"ls"}"#,
-        "observation <returncode>1</returncode>",
-        r#"error_recovery bash {"command":"ls"}"#,
-    ];
-    assert_eq!(steps(&imported), expected);
-
-    let imported = run_value(&json!({ "trajectory_format": "mini-swe-agent-1.1", "messages": [
-        { "role": "user", "content": "Look" },
-        { "object": "response", "output": [
-            { "type": "function_call", "name": "bash", "arguments": "{}", "call_id": "a" },
-        ] },
-        { "type": "function_call_output", "call_id": "a", "output": "x" },
-        { "role": "exit", "content": "" },
-    ] }));
-    assert_eq!(steps(&imported), ["tool_call bash", "observation x"]);
 }
 
 #[test]
@@ -383,21 +124,6 @@ fn zip_archives_are_named() {
 }
 
 #[test]
-fn langfuse_reads_chunks_of_langchain_and_no_null_of_a_tool() {
-    let imported = run_value(&json!({
-        "id": "x", "input": "a",
-        "observations": [
-            { "id": "1", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z",
-              "input": [{ "role": "user", "content": "a" }],
-              "output": { "type": "AIMessageChunk", "content": "b" } },
-            { "id": "2", "type": "TOOL", "name": "f", "startTime": "2026-01-01T00:00:01Z",
-              "input": "{}", "output": "null" },
-        ],
-    }));
-    assert_eq!(steps(&imported), ["thought b", "tool_call f"]);
-}
-
-#[test]
 fn times_are_read_in_all_notations() {
     let read = |time: &Value| {
         let messages =
@@ -461,6 +187,8 @@ fn unknown_format_names_the_tool_and_the_way() {
         (json!({ "custom_id": "1", "response": { "body": {} } }), "`request`"),
         (json!({ "values": { "messages": [] } }), "`values.messages`"),
         (json!({ "requests": [], "responderUsername": "r" }), "VS Code"),
+        (json!({ "session_id": "s", "session_state": {} }), "Kiro CLI"),
+        (json!({ "id": "1", "payload": { "type": "user", "executionId": "e" } }), "Kiro's IDE"),
         (json!({ "other": 1 }), "none"),
     ];
     let logs = cases.map(|(log, found)| (log.to_string(), found));

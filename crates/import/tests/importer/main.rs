@@ -2,7 +2,6 @@
 
 mod archives;
 mod detection;
-mod facts;
 mod formats;
 mod json;
 mod limits;

@@ -1,123 +1,10 @@
-//! Rules of chat messages that no sample shows.
+//! Conversations that later lines continue, in files and streams.
 
 use knowledgepulse_import::Importer;
 use knowledgepulse_test_support::importing::{self, run};
 use serde_json::{Value, json};
 
 use crate::{lines, run_value, skipped, steps, with};
-
-/// Returns the steps, and what is skipped, of a conversation that asks the assistant for something.
-fn conversation(answers: &[Value]) -> (Vec<String>, Value) {
-    let user = json!({ "role": "user", "content": "a" });
-    let messages: Vec<_> = std::iter::once(&user).chain(answers).collect();
-    let imported = run_value(&json!(messages));
-    (steps(&imported), skipped(&imported))
-}
-
-#[test]
-fn messages_count_the_invalid_calls_of_langchain_that_are_in_no_other_list() {
-    let valid = json!({ "id": "1", "name": "f", "args": {} });
-    let invalid = json!({ "id": "2", "name": "g", "args": "{" });
-    let raw = json!([
-        { "id": "1", "function": { "name": "f", "arguments": "{}" } },
-        { "id": "2", "function": { "name": "g", "arguments": "{" } },
-    ]);
-    let skipped = |calls: Value, raw: Value| {
-        let answer = json!({
-            "type": "ai", "content": "b", "tool_calls": calls, "invalid_tool_calls": [invalid],
-            "additional_kwargs": { "tool_calls": raw },
-        });
-        conversation(&[answer])
-    };
-    let counted = json!({ "part:invalid_tool_call": 1 });
-    let expected = vec!["thought b".to_owned(), "tool_call f".into()];
-    assert_eq!(skipped(json!([valid]), raw.clone()), (expected.clone(), counted));
-    let expected = [expected, vec![r#"tool_call g {"raw":"{"}"#.into()]].concat();
-    assert_eq!(skipped(json!([]), raw), (expected, json!({})));
-}
-
-#[test]
-fn messages_know_the_calls_that_were_refused() {
-    let call = json!({ "type": "tool-call", "toolCallId": "1", "toolName": "f", "input": {} });
-    let answer = json!({ "role": "assistant", "content": [call] });
-    let denied = json!({ "role": "tool", "content": [{
-        "type": "tool-result", "toolCallId": "1", "toolName": "f",
-        "output": { "type": "execution-denied", "reason": "no" },
-    }] });
-    let (found, skipped) = conversation(&[answer.clone(), denied.clone(), denied.clone()]);
-    assert_eq!(found, ["tool_call f", "observation no"]);
-    assert_eq!(skipped, json!({ "repeated": 1 }));
-    // Another call may have the same id.
-    let (found, skipped) = conversation(&[answer.clone(), denied.clone(), answer, denied]);
-    assert_eq!(found, ["tool_call f", "observation no", "error_recovery f", "observation no"]);
-    assert_eq!(skipped, json!({}));
-}
-
-#[test]
-fn messages_of_mastra_say_of_a_part_that_the_provider_ran_the_tool() {
-    let answer = json!({ "role": "assistant", "parts": [
-        { "type": "tool-invocation", "providerExecuted": true, "toolInvocation": {
-            "state": "result", "toolCallId": "1", "toolName": "search", "args": {}, "result": "b",
-        } },
-        { "type": "text", "text": "c" },
-    ] });
-    assert_eq!(conversation(&[answer]).0, ["tool_call search", "observation b", "thought c"]);
-}
-
-#[test]
-fn messages_take_an_invocation_for_repeated_if_a_part_has_its_id() {
-    let invocation =
-        |state: &str| json!({ "state": state, "toolCallId": "1", "toolName": "f", "args": {} });
-    let answer = |state: &str| {
-        json!({
-            "role": "assistant", "content": "b", "toolInvocations": [invocation(state)],
-            "parts": [{ "type": "tool-invocation", "toolInvocation": invocation(state) }],
-        })
-    };
-    let text = json!({ "role": "assistant", "content": "c" });
-    let (found, skipped) = conversation(&[answer("partial-call"), text.clone()]);
-    assert_eq!(found, ["thought c"]);
-    assert_eq!(skipped, json!({ "partial_call": 1, "repeated": 1 }));
-    let (found, skipped) = conversation(&[answer("call"), text]);
-    assert_eq!(found, ["tool_call f", "thought c"]);
-    assert_eq!(skipped, json!({ "repeated": 1 }));
-}
-
-#[test]
-fn messages_take_calls_in_content_for_calls_as_an_array_and_as_text() {
-    let calls = json!([
-        { "type": "function", "id": "1", "function": { "name": "read", "arguments": "{}" } },
-        { "type": "function", "id": "2", "function": { "name": "list", "arguments": "{}" } },
-    ]);
-    let steps_with = |role: &str, content: Value| {
-        let log = json!({ "messages": [
-            { "role": "user", "content": "Tidy up" },
-            { "role": role, "content": content },
-            { "role": "tool", "tool_call_id": "1", "content": "a file" },
-            { "role": "assistant", "content": "Done" },
-        ] });
-        steps(&run(&log.to_string()))
-    };
-    for role in ["assistant", "tool"] {
-        let found = steps_with(role, calls.clone());
-        assert_eq!(found, steps_with(role, json!(calls.to_string())), "{role}");
-        assert_eq!(found.iter().filter(|step| step.starts_with("tool_call")).count(), 2, "{role}");
-    }
-}
-
-#[test]
-fn messages_of_tools_fail_by_their_flag_in_every_wrapper() {
-    let flagged = json!({ "type": "message", "role": "tool", "content": "b", "isError": true });
-    let call = json!({ "type": "function_call", "name": "f", "arguments": "{}", "call_id": "1" });
-    let items =
-        [json!({ "type": "message", "role": "user", "content": "a" }), call.clone(), flagged, call];
-    let expected = ["tool_call f", "observation b", "error_recovery f"];
-    assert_eq!(steps(&run_value(&json!(items))), expected);
-    let item = |item: &Value| json!({ "type": "response_item", "payload": item });
-    let meta = json!({ "type": "session_meta", "payload": { "id": "s" } });
-    let records = [vec![meta], items.iter().map(item).collect()].concat();
-    assert_eq!(steps(&run(&lines(&records))), expected);
-}
 
 #[test]
 fn messages_of_a_growing_history_are_one_run() {
@@ -180,6 +67,14 @@ fn messages_of_growing_histories_that_alternate_are_a_run_for_each() {
     let records: Vec<_> = rounds.map(|(index, rounds)| request(index, rounds)).collect();
     let outcome = importing::check(lines(&records).as_bytes(), 7, &importing::options());
     assert_eq!(outcome.traces().count(), 18);
+}
+
+/// Returns the steps, and what is skipped, of a conversation that asks the assistant for something.
+fn conversation(answers: &[Value]) -> (Vec<String>, Value) {
+    let user = json!({ "role": "user", "content": "a" });
+    let messages: Vec<_> = std::iter::once(&user).chain(answers).collect();
+    let imported = run_value(&json!(messages));
+    (steps(&imported), skipped(&imported))
 }
 
 #[test]
@@ -410,4 +305,25 @@ fn messages_of_a_growing_history_are_one_run_though_it_has_no_reasoning() {
         assert_eq!(found, [expected]);
         assert_eq!(importing::skipped(&outcome.report.skipped), json!({ "continued": 1 }));
     }
+}
+
+#[test]
+fn facts_count_results_of_calls_alone() {
+    let result =
+        |id: &str, text: &str| json!({ "role": "tool", "tool_call_id": id, "content": text });
+    let log = [
+        json!({ "role": "user", "content": "Go" }),
+        result("?", "Error: no"),
+        result("?", "Tool execution was not approved."),
+        json!({ "role": "assistant", "tool_calls": [{ "id": "1", "function": { "name": "f" } }] }),
+        result("1", "Error: no"),
+        result("?", "Error: no"),
+        // The id of a call that was refused is used again.
+        json!({ "role": "assistant", "content": [{ "type": "tool-call", "toolCallId": "2", "toolName": "g" }] }),
+        json!({ "role": "tool", "content": [{ "type": "tool-result", "toolCallId": "2", "output": { "type": "execution-denied" } }] }),
+        json!({ "role": "assistant", "content": [{ "type": "tool-call", "toolCallId": "2", "toolName": "g" }] }),
+        result("2", "ok"),
+    ];
+    let facts = json!({ "calls": 3, "failed": 1, "refused": 1, "unanswered": 0, "retries": 0, "userMessages": 1 });
+    assert_eq!(json!(run(&lines(&log)).provenance.facts), facts);
 }

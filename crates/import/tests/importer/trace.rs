@@ -1,6 +1,6 @@
 //! Reading traces from JSON: which are refused, and which are not; and the scores of imported ones.
 
-use std::{collections::BTreeMap, fmt, fs, path::Path};
+use std::{collections::BTreeSet, fmt, fs, path::Path};
 
 use knowledgepulse_import::{AssumeSuccess, Document, Importer, Options};
 use knowledgepulse_scoring::{Novelty, Profiles, Score, cache::Nearest};
@@ -117,15 +117,21 @@ fn to_trace_joins_texts_with_spaces_until_a_refusal_and_still_checks_every_field
     assert_eq!(invalid.unwrap_err().path(), Some("steps[1].content"));
 }
 
-/// The id of a trace to the hash of its text, and its score with a similarity of 0.25.
-type Scores = BTreeMap<String, (String, f64)>;
+/// The ids of traces, the hashes of their texts, and the bits of their scores with a similarity of 0.25.
+type Scores = BTreeSet<(String, String, u64)>;
+
+/// A row of a file with scores.
+type Row = (String, (String, f64));
+
+fn scored((id, (hash, score)): Row) -> (String, String, u64) {
+    (id, hash, score.to_bits())
+}
 
 fn score_all() -> Scores {
     let options =
         Options { assume_success: Some(AssumeSuccess::Always(true)), ..Options::default() };
     let mut importer = Importer::new(options);
     let mut scores = Scores::new();
-    // Two logs may have the same id; the last one counts.
     for path in logs().iter().flat_map(|logs| &logs.files) {
         importer.open(path.to_str().unwrap());
         importer.push(&fs::read(path).unwrap());
@@ -136,7 +142,7 @@ fn score_all() -> Scores {
             let novelty = Novelty::Given(Some(Nearest { similarity: 0.25, id: None }));
             let score = Score::of(&trace, novelty, &Profiles::default()).value;
             let hash = format!("{:x}", Sha256::digest(text))[..12].to_owned();
-            scores.insert(trace.id().unwrap().to_string(), (hash, score));
+            scores.insert(scored((trace.id().unwrap().to_string(), (hash, score))));
         }
     }
     scores
@@ -154,18 +160,19 @@ fn imported_traces_score_as_in_javascript() {
             serde_json::from_str(&fs::read_to_string(entry.unwrap().path()).unwrap()).unwrap();
         let logs = golden.as_array().into_iter().flatten();
         for trace in logs.flat_map(|log| log["traces"].as_array().unwrap()) {
-            let scored = serde_json::from_value(trace["scored"].clone()).unwrap();
-            written.insert(trace["id"].as_str().unwrap().to_owned(), scored);
+            let row: Row = serde_json::from_value(json!([trace["id"], trace["scored"]])).unwrap();
+            written.insert(scored(row));
         }
     }
     let file = tests.join("fixtures/imported-scores.json");
     if std::env::var_os("KP_UPDATE").is_some() {
-        let recorded = found.iter().filter(|(id, _)| !written.contains_key(*id));
-        let rows = recorded.map(|row| serde_json::to_string(&row).unwrap());
+        let recorded = found.difference(&written);
+        let rows = recorded.map(|(id, hash, score)| json!([id, [hash, f64::from_bits(*score)]]));
+        let rows = rows.map(|row| row.to_string());
         fs::write(&file, format!("[\n{}\n]\n", rows.collect::<Vec<_>>().join(",\n"))).unwrap();
     }
-    let rows: Vec<(String, (String, f64))> =
-        serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
-    let recorded = rows.into_iter().filter(|(id, _)| found.contains_key(id));
-    assert_eq!(found, written.into_iter().chain(recorded).collect());
+    let rows: Vec<Row> = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let recorded = rows.into_iter().map(scored).filter(|row| found.contains(row));
+    let expected: Scores = written.into_iter().chain(recorded).collect();
+    assert_eq!(found.symmetric_difference(&expected).collect::<Vec<_>>(), Vec::<&_>::new());
 }

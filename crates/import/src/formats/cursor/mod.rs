@@ -9,6 +9,8 @@ mod stream;
 
 use std::mem;
 
+pub use self::stream::text as text_of_output;
+
 use super::claude_code::read_end;
 use crate::{
     events::Event,

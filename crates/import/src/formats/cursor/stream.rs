@@ -60,7 +60,8 @@ pub(super) fn result(call: Value, run: &mut Run) -> Option<ToolResult> {
     Some(output.into_result(flag))
 }
 
-fn text(value: Value) -> Option<String> {
+/// Returns the text of the output of a tool, such as that of its streams.
+pub fn text(value: Value) -> Option<String> {
     let streams = ["stdout", "stderr"].map(|name| value.text(name));
     if let (None, true) = (value.text("interleavedOutput"), streams.iter().any(Option::is_some)) {
         let said = streams.into_iter().flatten().filter(|text| !is_blank(text));

@@ -1,15 +1,19 @@
-//! Sessions of Gemini CLI: documents, or lines of which later ones change earlier ones.
+//! Sessions of Gemini CLI: documents, or lines of which later ones change earlier ones; and its output as a stream.
 //!
-//! | Gemini CLI: session files, as JSON and as lines | a session | |
+//! | Gemini CLI: session files, as JSON and as lines; `--output-format stream-json` | a session | an error of the stream's `result` record |
 //!
 //! - sessions in the tests of agent-sessions, of agentsview and of Entire | 0.40; 651e854f, 53860074, 394f81fa | 2026-11-22 | captured
 //! - sessions with context and checkpoints | 0.43 to 0.50 | 2026-11-26 | written
+//! - `--output-format stream-json` | 5411f113 | 2026-11-28 | source
+
+mod stream;
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     mem,
 };
 
+use self::stream::Stream;
 use crate::{
     call::{Call, ToolResult},
     events::{Event, Events},
@@ -30,8 +34,8 @@ use crate::{
 pub const FORMAT: Format =
     Format { name: "gemini-cli", domain: "code", fits, open: open::<Sessions<Session>> };
 
-fn fits(object: Value, _kind: Option<&str>) -> bool {
-    is_header(object) || is_change(object)
+fn fits(object: Value, kind: Option<&str>) -> bool {
+    is_header(object) || is_change(object) || stream::fits(object, kind)
 }
 
 fn is_header(object: Value) -> bool {
@@ -45,6 +49,7 @@ fn is_change(record: Value) -> bool {
 #[derive(Default)]
 pub struct Session {
     is_subagent: bool,
+    stream: Option<Stream>,
     /// What was read of the messages, in order. A later message replaces one with the same id.
     messages: Vec<Message>,
     places: Ids,
@@ -58,24 +63,42 @@ struct Message {
 }
 
 impl sessions::Session for Session {
-    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
-        is_header(record).then(|| record.name("sessionId"))
+    fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
+        if is_header(record) {
+            return Some(record.name("sessionId"));
+        }
+        stream::begins(record).filter(|id| open != Some(*id)).map(Some)
     }
 
     fn time(record: Value<'_>) -> Option<Value<'_>> {
-        record.member("startTime").filter(|_| is_header(record))
+        let name = if is_header(record) { "startTime" } else { "timestamp" };
+        record.member(name).filter(|_| name == "startTime" || stream::begins(record).is_some())
     }
 
     fn takes(&self, record: Value, kind: &str) -> bool {
         let has = |names: &[&str]| names.iter().any(|name| record.has(name));
+        if self.stream.is_some() {
+            let kinds = ["init", "message", "tool_use", "tool_result", "error", "result"];
+            return kinds.contains(&kind)
+                && (matches!(kind, "init" | "error")
+                    || !has(&["message", "session_id", "sessionId"]));
+        }
         !kind.is_empty() && has(&["content", "toolCalls"]) && !has(&["role", "message", "source"])
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
+        if stream::fits(record, record.text("type")) {
+            self.stream.get_or_insert_default();
+        }
         let is_header = is_header(record);
         self.is_subagent |= is_header && record.text("kind") == Some("subagent");
         if self.is_subagent {
             return;
+        }
+        if let Some(stream) = &mut self.stream {
+            let begin = run.events.len();
+            stream.read(record, run);
+            return run.end_record(record.member("timestamp"), begin);
         }
         if is_header {
             run.facts.at(record.member("startTime"), false);
@@ -93,12 +116,15 @@ impl sessions::Session for Session {
     }
 
     fn size(&self) -> usize {
-        self.size
+        self.size + self.stream.as_ref().map_or(0, Stream::size)
     }
 
-    fn end(self, mut run: Run, out: &mut Sink) {
+    fn end(mut self, mut run: Run, out: &mut Sink) {
         if self.is_subagent {
             return out.skip("subagent");
+        }
+        if let Some(stream) = &mut self.stream {
+            stream.end_text(&mut run);
         }
         let mut answered = HashSet::new();
         for Message { events, skipped, is_of_user } in self.messages {

@@ -1,0 +1,88 @@
+//! The output of `gemini --output-format stream-json`, whose texts come in pieces.
+
+use std::mem;
+
+use crate::{
+    call::{Call, CallInput, ToolResult},
+    events::Event,
+    facts::Tokens,
+    json::{Members, Value},
+    run::Run,
+    text::text_of,
+};
+
+const USAGE: [&str; 4] = ["input_tokens", "output_tokens", "cached", ""];
+
+/// Returns whether only this stream has a record. Others of a session are like those of other formats.
+pub(super) fn fits(record: Value, kind: Option<&str>) -> bool {
+    match kind {
+        Some("init") => record.name("session_id").and(record.name("model")).is_some(),
+        Some("tool_use") => record.name("tool_name").and(record.name("tool_id")).is_some(),
+        _ => false,
+    }
+}
+
+/// Returns the session that a record begins.
+pub(super) fn begins(record: Value<'_>) -> Option<&str> {
+    record.name("session_id").filter(|_| record.text("type") == Some("init"))
+}
+
+/// A text of the assistant of which more may follow.
+#[derive(Default)]
+pub(super) struct Stream(String);
+
+impl Stream {
+    pub fn size(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn end_text(&mut self, run: &mut Run) {
+        if !self.0.is_empty() {
+            run.events.push(Event::said(mem::take(&mut self.0)));
+        }
+    }
+
+    pub fn read(&mut self, record: Value, run: &mut Run) {
+        let kind = record.text("type").unwrap_or("?");
+        let content = record.text("content").filter(|_| kind == "message");
+        if let (Some(text), Some("assistant")) = (content, record.text("role")) {
+            if record.flag("delta") != Some(true) {
+                self.end_text(run);
+            }
+            return self.0 += text;
+        }
+        self.end_text(run);
+        let id = record.name("tool_id");
+        if kind != "tool_use" {
+            run.end_turn();
+        }
+        match (kind, content) {
+            ("message", Some(text)) if record.text("role") == Some("user") => {
+                run.say_human(&[text]);
+            }
+            ("tool_use", _) => {
+                let input = CallInput::recorded(record.member("parameters"));
+                let turn = run.turn();
+                run.call(Call::new(record.name("tool_name"), input, id, turn));
+            }
+            ("tool_result", _) => {
+                let failed = record.text("status") == Some("error");
+                let error = record.object("error").member("message").filter(|_| failed);
+                let output = text_of(error.or(record.member("output")), &mut run.skipped);
+                let result = output.into_result(Some(failed));
+                run.events.push(Event::Result(ToolResult { id: id.map(Into::into), ..result }));
+            }
+            ("init", _) => run.facts.model(record.name("model")),
+            ("result", _) => {
+                run.has_failed |= record.text("status") == Some("error");
+                let stats = record.object("stats");
+                run.facts.add(Tokens::of(stats, USAGE).map(Tokens::without_cache));
+                let models = stats.object("models").into_iter().flat_map(Value::members);
+                models.for_each(|(name, _)| run.facts.model(Some(name)));
+                run.skipped.add("record:result");
+            }
+            ("message", _) => run.skipped.add("malformed"),
+            (kind, _) => run.skipped.add(format!("record:{kind}")),
+        }
+    }
+}

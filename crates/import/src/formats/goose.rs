@@ -1,0 +1,160 @@
+//! Sessions of Goose.
+//!
+//! | Goose: `goose session export --format json`, `goose run --output-format stream-json` and `json`; the stream lacks what the user wrote, so give `objective` | a session | an error of the stream |
+//!
+//! - the messages and the stream, compared with messages in the tests of agentsview | 5152a340, 05132966 | 2026-11-28 | source
+
+use std::mem;
+
+use crate::{
+    call::{Call, CallInput, ToolResult},
+    events::Event,
+    format::{Format, open},
+    json::{Members, Value},
+    run::Run,
+    sessions::{self, Sessions},
+    part::Kind,
+    text::{Output, text_of, text_of_part},
+};
+
+pub const FORMAT: Format =
+    Format { name: "goose", domain: "code", fits, open: open::<Sessions<Session>> };
+
+/// The types of parts that only Goose has.
+const OWN: [&str; 2] = ["toolRequest", "toolResponse"];
+
+fn fits(object: Value, kind: Option<&str>) -> bool {
+    match kind {
+        Some("message") => is_message(object.object("message")),
+        Some(_) => false,
+        None => messages(object).is_some(),
+    }
+}
+
+fn is_message(message: Option<Value>) -> bool {
+    let is_own = |part: Value| part.text("type").is_some_and(|kind| OWN.contains(&kind));
+    let has_own = || message.elements("content").any(is_own);
+    message.text("role").and(message.get("created")).is_some_and(|time| time.as_integer().is_some())
+        && (message.object("metadata").has("userVisible") || has_own())
+}
+
+/// Returns the messages of a document, with that which has the facts.
+fn messages(object: Value<'_>) -> Option<Value<'_>> {
+    let list = object.get("conversation").or_else(|| object.get("messages"))?;
+    list.as_array()?.any(|message| is_message(Some(message))).then_some(list)
+}
+
+#[derive(Default)]
+pub struct Session {
+    /// A text or thought of which more may follow, and whether it was said.
+    text: String,
+    said: bool,
+}
+
+impl sessions::Session for Session {
+    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
+        messages(record).map(|_| record.name("id"))
+    }
+
+    fn time(record: Value<'_>) -> Option<Value<'_>> {
+        record.first(&["created", "created_at"]).or_else(|| record.object("message")?.member("created"))
+    }
+
+    fn takes(&self, record: Value, kind: &str) -> bool {
+        match kind {
+            "message" => record.object("message").has("created"),
+            kind => matches!(kind, "notification" | "model_change" | "error" | "complete"),
+        }
+    }
+
+    fn read(&mut self, record: Value, run: &mut Run) {
+        if let Some(list) = messages(record) {
+            run.facts.place(record.name("working_dir"), None);
+            let config = record.object("model_config");
+            run.facts.model(config.name("model_name"));
+            for message in run.skipped.objects(Some(list)).collect::<Vec<_>>() {
+                let begin = run.events.len();
+                self.read_message(message, run);
+                self.end_text(run);
+                run.end_record(message.member("created"), begin);
+            }
+            return;
+        }
+        match (record.text("type").unwrap_or("?"), record.object("message")) {
+            ("message", Some(message)) => self.read_message(message, run),
+            (kind, _) => {
+                run.has_failed |= kind == "error";
+                run.facts.model(record.name("model"));
+                run.skipped.add(format!("record:{kind}"));
+            }
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.text.len()
+    }
+
+    fn end(mut self, mut run: Run, out: &mut crate::format::Sink) {
+        self.end_text(&mut run);
+        out.run(run);
+    }
+}
+
+impl Session {
+    fn end_text(&mut self, run: &mut Run) {
+        let text = mem::take(&mut self.text);
+        if !text.is_empty() {
+            run.events.push(Event::Thought { text, said: self.said });
+        }
+    }
+
+    fn read_message(&mut self, message: Value, run: &mut Run) {
+        let is_user = message.text("role") == Some("user");
+        let is_shown = message.object("metadata").flag("userVisible") != Some(false);
+        let mut texts = Vec::new();
+        let parts = run.skipped.objects(message.get("content")).collect::<Vec<_>>();
+        for part in parts {
+            let kind = part.text("type").unwrap_or("?");
+            let text = text_of_part(part).unwrap_or_default();
+            let is_text = Kind::of(kind) == Kind::Text;
+            if !is_user && (is_text || kind == "thinking") {
+                if self.said != is_text {
+                    self.end_text(run);
+                }
+                self.said = is_text;
+                self.text += &text;
+                continue;
+            }
+            self.end_text(run);
+            match kind {
+                _ if is_text && is_shown => texts.push(text),
+                "text" => run.skipped.add("context"),
+                "toolRequest" => {
+                    let call = part.object("toolCall");
+                    let call = call.object("value").or(call);
+                    let input = CallInput::recorded(call.member("arguments"));
+                    let turn = run.turn();
+                    run.call(Call::new(call.name("name"), input, part.name("id"), turn));
+                }
+                "toolResponse" => read_result(part, run),
+                kind => run.skipped.add_part(kind),
+            }
+        }
+        if is_user {
+            run.end_turn();
+        }
+        run.say_human(&texts);
+    }
+}
+
+fn read_result(part: Value, run: &mut Run) {
+    run.end_turn();
+    let result = part.member("toolResult");
+    let error = result.object("error").or_else(|| result.member("error"));
+    let value = error.or_else(|| result.member("value")).or(result);
+    let Output { text, failed } = text_of(value, &mut run.skipped);
+    let failed = if result.text("status") == Some("error") { Some(true) } else { failed };
+    let result = Output { text, failed }.into_result(None);
+    let id = part.name("id").map(Into::into);
+    run.events.push(Event::Result(ToolResult { id, ..result }));
+}

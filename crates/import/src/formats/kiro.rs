@@ -1,0 +1,89 @@
+//! Sessions of the Kiro CLI.
+//!
+//! | Kiro CLI: `sessions/cli/*.jsonl` | a session | |
+//!
+//! - sessions in the tests of moraine and codeburn | `version` v1; 517b648, ed8fa3af | 2026-11-28 | written
+
+use crate::{
+    call::{Call, CallInput, ToolResult},
+    events::Event,
+    format::{Format, open},
+    json::{Members, Value},
+    run::Run,
+    sessions::{self, Sessions},
+    text::text_of,
+};
+
+pub const FORMAT: Format =
+    Format { name: "kiro", domain: "code", fits, open: open::<Sessions<Session>> };
+
+fn fits(record: Value, kind: Option<&str>) -> bool {
+    let own = || record.text("kind").filter(|_| record.object("data").has("content"));
+    kind.is_none() && matches!(own(), Some("Prompt" | "AssistantMessage" | "ToolResults"))
+}
+
+#[derive(Default)]
+pub struct Session;
+
+impl sessions::Session for Session {
+    fn time(record: Value<'_>) -> Option<Value<'_>> {
+        record.object("data").object("meta").member("timestamp")
+    }
+
+    fn takes(&self, record: Value, _kind: &str) -> bool {
+        record.text("kind").and(record.object("data")).is_some() && record.has("version")
+    }
+
+    fn read(&mut self, record: Value, run: &mut Run) {
+        let kind = record.text("kind").unwrap_or("?");
+        let turn = run.next_turn();
+        match kind {
+            "Prompt" | "AssistantMessage" | "ToolResults" => {
+                let content = record.object("data").get("content");
+                let parts = run.skipped.objects(content).collect::<Vec<_>>();
+                let mut texts = Vec::new();
+                for part in parts {
+                    let (Some(name), Some(data)) = (part.text("kind"), part.member("data")) else {
+                        run.skipped.add("malformed");
+                        continue;
+                    };
+                    let text = data.as_str().or_else(|| data.text("text")).unwrap_or_default();
+                    match name {
+                        "text" if kind == "Prompt" => texts.push(text),
+                        "text" if kind == "AssistantMessage" => run.events.push(Event::said(text)),
+                        "thinking" => run.events.push(Event::reasoned(text)),
+                        "toolUse" => {
+                            run.facts.model(data.name("modelId"));
+                            let input = CallInput::recorded(data.member("input"));
+                            let id = data.name("toolUseId");
+                            run.call(Call::new(data.name("name"), input, id, turn));
+                        }
+                        "toolResult" => read_result(data, run),
+                        name => run.skipped.add_part(name),
+                    }
+                }
+                run.say_human(&texts);
+            }
+            "Compaction" => run.skipped.add("compact_summary"),
+            kind => run.skipped.add(format!("record:{kind}")),
+        }
+    }
+}
+
+fn read_result(data: Value, run: &mut Run) {
+    let failed = data.text("status").map(|status| !status.eq_ignore_ascii_case("success"));
+    let mut texts = Vec::new();
+    for part in data.elements("content") {
+        match (part.text("kind"), part.get("data")) {
+            (Some("text" | "json"), data) => texts.push(text_of(data, &mut run.skipped).text),
+            (kind, _) => run.skipped.add_part(kind.unwrap_or("?")),
+        }
+    }
+    let id = data.name("toolUseId").map(Into::into);
+    run.events.push(Event::Result(ToolResult {
+        text: texts.join("\n"),
+        failed: failed.unwrap_or(false),
+        id,
+        ..ToolResult::default()
+    }));
+}
