@@ -183,10 +183,10 @@ export async function* expectedFiles(folder, options) {
 			const kept = await scorer.select(found, { count: KEEP });
 			const stand = kept
 				.sort((one, other) => one.index - other.index)
-				.map(({ index, standsFor }) => {
+				.map(({ index, standsFor, covers }) => {
 					const metadata = {
 						...found[index].metadata,
-						...(standsFor && { stands_for: standsFor }),
+						...(standsFor && { stands_for: standsFor, covers }),
 					};
 					return { ...found[index], metadata };
 				});

@@ -70,15 +70,16 @@ async function* traces(logs: string[]) {
 /** The few runs that stand for all of the part, in their order in the logs. */
 async function* kept(scorer: Scorer, logs: string[]) {
 	const selected = await scorer.select(traces(logs), { count });
-	const places = new Map(selected.map(({ index, standsFor }) => [index, standsFor]));
+	const places = new Map(selected.map((one) => [one.index, one]));
 	let index = 0;
 	for await (const { trace, provenance } of imported(logs)) {
-		const standsFor = places.get(index++);
-		if (standsFor === undefined) continue;
+		const one = places.get(index++);
+		if (!one) continue;
 		const metadata = {
 			...trace.metadata,
 			...(provenance.successFrom === "assumed" && { success_from: "assumed" }),
-			...(standsFor > 0 && { stands_for: standsFor }),
+			// What the next round weighs it by.
+			...(one.standsFor > 0 && { stands_for: one.standsFor, covers: one.covers }),
 		};
 		yield `${JSON.stringify({ ...trace, metadata })}\n`;
 	}

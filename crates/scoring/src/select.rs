@@ -3,8 +3,9 @@
 //! The similarity of two traces is `s(i, j) = max(0, vᵢ · vⱼ)³`. A trace `i` is covered by
 //! `cᵢ = max over the kept j of qⱼ s(i, j)`, where `qⱼ` is ½ for a trace that is known to have failed, and 1 for others
 //! and for those that were kept before. The next trace is the one that adds most to `F = Σ nᵢ cᵢ`, the first of equals;
-//! `nᵢ` is 1, or for a trace that was selected from a part before `Σ s(i, m)` over those that it stands for: what `j` covers
-//! of these is about `s(i, j) s(i, m)`, as if they differed from `i` in other directions. `F` is monotone and submodular, so the set reaches 1 − 1/e of the best of its size (Nemhauser, Wolsey, Fisher, 1978; for texts Lin and
+//! `nᵢ` is 1, or for a trace that was selected from a part before `Σ s(i, m)` over those that it stands for: what `j`
+//! covers of these is about `s(i, j) s(i, m)`, as if they differed from `i` in other directions. `F` is monotone and
+//! submodular, so the set reaches 1 − 1/e of the best of its size (Nemhauser, Wolsey, Fisher, 1978; for texts Lin and
 //! Bilmes, 2011).
 //!
 //! What a trace adds never rises as the set grows. So what it added to a smaller set is a bound, and only the traces with
