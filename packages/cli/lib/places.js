@@ -38,6 +38,13 @@ const PLACES = [
 	["cline", tasksOf("saoudrizwan.claude-dev"), TASKS],
 	["cline", join(home, ".cline", "data", "tasks"), TASKS],
 	["cline", join(home, ".cline", "data", "sessions"), "*/*.messages.json"],
+	[
+		"vscode-chat",
+		join(configuration, "Code", "User", "workspaceStorage"),
+		"*/chatSessions/*.json{,l}",
+	],
+	["kiro", join(home, ".kiro", "sessions", "cli"), "*.jsonl"],
+	["droid", join(home, ".factory", "sessions"), "**/*.jsonl"],
 	["roo", tasksOf("rooveterinaryinc.roo-cline"), TASKS],
 	["pi", join(home, ".pi", "agent", "sessions"), "**/*.jsonl"],
 	["openclaw", join(home, ".openclaw", "agents"), "*/sessions/*.jsonl"],
