@@ -25,7 +25,8 @@ fn check(named: &[u8]) -> Corpus {
     let options = Options { format: format.map(Into::into), ..importing::options() };
     check_log(log, &options);
     if format.is_none() && !importing::is_archive(log) {
-        let lines: Vec<_> = log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
+        let lines: Vec<_> =
+            log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
         check_log(&[b"[", &*lines.join(&b","[..]), b"]"].concat(), &options);
     }
     Corpus::Keep

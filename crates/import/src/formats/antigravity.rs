@@ -73,7 +73,8 @@ fn read_user(content: &str, run: &mut Run) {
     run.facts.collected.is_person = true;
     let between = |begin, end| Some(content.split_once(begin)?.1.split_once(end)?.0);
     let text = between("<USER_REQUEST>", "</USER_REQUEST>");
-    let model = between("`Model Selection` from ", "\n").and_then(|change| change.split_once(" to "));
+    let model =
+        between("`Model Selection` from ", "\n").and_then(|change| change.split_once(" to "));
     run.facts.model(model.map(|(_, model)| model.trim_end_matches('.')));
     match text.or_else(|| (!content.starts_with('<')).then_some(content)).map(trimmed) {
         Some(text) => run.say_human(&[text]),

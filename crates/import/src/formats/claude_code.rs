@@ -205,7 +205,8 @@ impl Session {
         let is_true = |name| record.flag(name) == Some(true);
         let origin = queued.object("origin").or_else(|| record.object("origin")).text("kind");
         // As in the output as a stream.
-        let is_meta = is_true("isMeta") || is_true("isSynthetic") || queued.flag("isMeta") == Some(true);
+        let is_meta =
+            is_true("isMeta") || is_true("isSynthetic") || queued.flag("isMeta") == Some(true);
         let reasons = [
             ("sidechain", is_true("isSidechain") || record.member("parent_tool_use_id").is_some()),
             ("compact_summary", is_true("isCompactSummary")),
@@ -286,9 +287,9 @@ impl Session {
 fn tokens(usage: Option<Value>, run: &mut Run) -> Option<Tokens> {
     let kinds = |kind| move |step: &Value| step.text("type") == Some(kind);
     let has_fallback = usage.elements("iterations").any(|step| kinds("fallback_message")(&step));
-    let others = usage.elements("iterations").filter(|step| {
-        kinds("advisor_message")(step) || (has_fallback && kinds("message")(step))
-    });
+    let others = usage
+        .elements("iterations")
+        .filter(|step| kinds("advisor_message")(step) || (has_fallback && kinds("message")(step)));
     let mut tokens = Tokens::of(usage, USAGE);
     for step in others {
         run.facts.model(step.name("model"));

@@ -46,7 +46,8 @@ fn read(value: Value, out: &mut Sink) {
         run.facts.model(message.object("modelInfo").name("id"));
         run.end_record(message.member("ts"), begin);
     });
-    let mut times = value.elements("messages").filter_map(|message| time::utc(message.member("ts")?));
+    let mut times =
+        value.elements("messages").filter_map(|message| time::utc(message.member("ts")?));
     run.created_at = times.next();
     out.run(run);
 }

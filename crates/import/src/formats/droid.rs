@@ -125,7 +125,8 @@ fn read_event(record: Value, run: &mut Run) {
         }
         ("completion", _) => {
             let text = record.text("finalText").unwrap_or_default();
-            let is_last = |event: &Event| matches!(event, Event::Thought { text: last, .. } if last == text);
+            let is_last =
+                |event: &Event| matches!(event, Event::Thought { text: last, .. } if last == text);
             if run.events.last().is_some_and(is_last) {
                 run.skipped.add("repeated");
             } else {

@@ -11,9 +11,9 @@ use crate::{
     events::Event,
     format::{Format, open},
     json::{Members, Value},
+    part::Kind,
     run::Run,
     sessions::{self, Sessions},
-    part::Kind,
     text::{Output, text_of, text_of_part},
 };
 
@@ -57,7 +57,9 @@ impl sessions::Session for Session {
     }
 
     fn time(record: Value<'_>) -> Option<Value<'_>> {
-        record.first(&["created", "created_at"]).or_else(|| record.object("message")?.member("created"))
+        record
+            .first(&["created", "created_at"])
+            .or_else(|| record.object("message")?.member("created"))
     }
 
     fn takes(&self, record: Value, kind: &str) -> bool {

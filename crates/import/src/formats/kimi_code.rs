@@ -30,8 +30,7 @@ fn fits(record: Value, kind: Option<&str>) -> bool {
 }
 
 const USAGE: [&str; 4] = ["inputOther", "output", "inputCacheRead", "inputCacheCreation"];
-const CLI_USAGE: [&str; 4] =
-    ["input_other", "output", "input_cache_read", "input_cache_creation"];
+const CLI_USAGE: [&str; 4] = ["input_other", "output", "input_cache_read", "input_cache_creation"];
 
 #[derive(Default)]
 pub struct Session;

@@ -124,7 +124,8 @@ fn interpret<'d>(span: &mut Span<'d>, run: Value<'d>, is_root: bool) {
         let is_human = |event: &Event| event.human().is_some();
         // The output of an agent may be the whole conversation.
         if is_agent
-            && let Some(all) = span.sides[1].take_if(|all| Conversation::of(all).events.iter().any(is_human))
+            && let Some(all) =
+                span.sides[1].take_if(|all| Conversation::of(all).events.iter().any(is_human))
         {
             span.sides[0] = Some(all);
         }

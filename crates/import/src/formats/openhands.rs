@@ -29,7 +29,9 @@ fn fits(value: Value, kind: Option<&str>) -> bool {
     let is_event = |event: Value| {
         let has_own = event.has("llm_message") || event.has("tool_name") || event.has("action_id");
         match event.text("kind") {
-            Some("MessageEvent" | "ActionEvent" | "ObservationEvent" | "AgentErrorEvent") => has_own,
+            Some("MessageEvent" | "ActionEvent" | "ObservationEvent" | "AgentErrorEvent") => {
+                has_own
+            }
             Some("SystemPromptEvent" | "ConversationStateUpdateEvent") => event.has("id"),
             _ => false,
         }
@@ -114,7 +116,9 @@ impl Session {
         let arguments = call.member("arguments");
         let arguments = arguments.or_else(|| call.object("function")?.member("arguments"));
         let input = match (arguments, event.object("action")) {
-            (None, Some(action)) => CallInput::of(action.members().filter(|(name, _)| *name != "kind")),
+            (None, Some(action)) => {
+                CallInput::of(action.members().filter(|(name, _)| *name != "kind"))
+            }
             (arguments, _) => CallInput::recorded(arguments),
         };
         let id = event.first_name(&["tool_call_id", "id"]);

@@ -202,7 +202,8 @@ fn read(request: Value, run: &mut Run) {
     for round in rounds.into_iter().flatten() {
         read_round(round, metadata.object("toolCallResults"), run);
     }
-    let ends_with_calls = |round: Value| round.list("toolCalls").is_some_and(|calls| !calls.is_empty());
+    let ends_with_calls =
+        |round: Value| round.list("toolCalls").is_some_and(|calls| !calls.is_empty());
     let last = rounds.and_then(|rounds| rounds.into_iter().last());
     read_response(request, rounds.is_some(), last.is_none_or(ends_with_calls), run);
     let end = request.object("modelState").member("completedAt");
@@ -302,7 +303,8 @@ fn read_invocation(part: Value, run: &mut Run) {
     let call = Call::new(part.name("toolId"), input, part.name("toolCallId"), turn);
     let texts = details.elements("output").filter_map(|output| output.text("value"));
     let output = data.object("terminalCommandOutput").text("text").map(Into::into);
-    let output = output.or_else(|| details.list("output").map(|_| texts.collect::<Vec<_>>().join("\n")));
+    let output =
+        output.or_else(|| details.list("output").map(|_| texts.collect::<Vec<_>>().join("\n")));
     let failed = has_failed(data.object("terminalCommandState").get("exitCode"));
     let failed = failed.or_else(|| details.flag("isError"));
     let result = output.map(|text| Output { text, failed }.into_result(None));

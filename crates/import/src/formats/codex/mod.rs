@@ -30,7 +30,8 @@ use crate::{
 static FAILED: Pattern = Pattern::new(|| {
     let tools =
         r"apply_patch verification failed|(?:apply_patch|exec_command|write_stdin) failed\b";
-    let refused = r"(?:(?:exec )?command|patch) rejected by user|aborted by user\b|aborted[ \t\r\n]*\z";
+    let refused =
+        r"(?:(?:exec )?command|patch) rejected by user|aborted by user\b|aborted[ \t\r\n]*\z";
     let unread = "unsupported call: |failed to parse function arguments: |Script failed\\b";
     regex(&format!(r"^[ \t\r\n]*(?:{tools}|{refused}|{unread}|execution error:|err: )"))
 });
@@ -154,8 +155,8 @@ impl Session {
                 let history = payload.elements("replacement_history");
                 let mut users = history.filter(|item| item.text("role") == Some("user"));
                 let said = users.find_map(|item| {
- user::said(Conversation::default().read_user_parts(content(item))).0
- });
+                    user::said(Conversation::default().read_user_parts(content(item))).0
+                });
                 let text = said.or_else(|| payload.name("message").map(Into::into));
                 run.fallback = text.map(|text| (text, Origin::Copied));
             }
