@@ -3,16 +3,19 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
 	appendFileSync,
+	closeSync,
+	constants,
 	existsSync,
 	mkdirSync,
 	mkdtempSync,
+	openSync,
 	readdirSync,
 	readFileSync,
 	rmSync,
 	writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Scorer } from "@knowledgepulse/scoring";
@@ -36,7 +39,7 @@ const LIMIT = { timeout: 60_000 };
 file("few.jsonl", linesOf([1, 2, 3].map((n) => traceOf(n))));
 file("many.jsonl", linesOf(Array.from({ length: 20_000 }, (_, n) => traceOf(n))));
 
-const mkfifo = (path) => spawnSync("mkfifo", [join(folder, path)]).status === 0;
+const mkfifo = (path) => spawnSync("mkfifo", [resolve(folder, path)]).status === 0;
 
 /** Interrupts a command when it has got as far as it must have, for which it gets ever more time. */
 async function interrupt(args, { input = "", said = /./ } = {}) {
@@ -173,6 +176,38 @@ test("kp-score score goes on with all runs that have no id", async () => {
 		runs.map(({ task }) => task.objective),
 	);
 });
+
+for (const state of ["--memory m", "--store sqlite:s.db?create=1"])
+	test(`kp-score score ${state} keeps the rows of a file when it is killed after it wrote that`, async (t) => {
+		const cwd = mkdtempSync(join(folder, "whole-"));
+		if (!mkfifo(join(cwd, "page"))) return t.skip("no named pipes");
+		const runs = Array.from({ length: 300 }, (_, n) => traceOf(n));
+		writeFileSync(join(cwd, "runs.jsonl"), linesOf(runs));
+		const args = ["score", "runs.jsonl", ...state.split(" "), "--novelty", "words", "-o", "out"];
+		// The page is what comes last, and nobody reads it.
+		const reader = openSync(join(cwd, "page"), constants.O_RDONLY | constants.O_NONBLOCK);
+		t.after(() => closeSync(reader));
+		const child = start([...args, "--html", "page"], { cwd });
+		const ended = endOf(child);
+		const isSaved = () => state.startsWith("--store") || existsSync(join(cwd, "m"));
+		while (child.exitCode === null && !(existsSync(join(cwd, "out")) && isSaved())) await sleep(5);
+		child.kill("SIGKILL");
+		assert.equal((await ended).signal, "SIGKILL");
+		const whole = readFileSync(join(cwd, "out"), "utf8");
+		assert.equal(parsed(whole).length, runs.length);
+		// As if the next one had been killed when it had copied a part of them.
+		writeFileSync(join(cwd, "out.partial"), whole.slice(0, whole.length / 2));
+		const { stderr } = await assertEnds(0, args, { cwd });
+		assert.match(stderr, /^goes on from .*: 300 rows$/m);
+		assert.equal(readFileSync(join(cwd, "out"), "utf8"), whole);
+		assert.deepEqual(
+			readdirSync(cwd).filter((name) => name.startsWith("out")),
+			["out"],
+		);
+		// Nothing is left of it: all runs are known.
+		await assertEnds(0, args, { cwd });
+		assert.equal(readFileSync(join(cwd, "out"), "utf8"), "");
+	});
 
 test("kp-score leaves only files that the next run goes on from or removes when it is killed", async (t) => {
 	if (process.platform === "win32") return t.skip("no signals");

@@ -93,21 +93,33 @@ function evaluateRest(scorer, job, { added, written }) {
 	const origins = [];
 	const failures = [];
 	let known = 0;
+	/** Whether all is read, and every run has its row: nothing is left, which would be no log. */
+	let isEmpty = false;
 	async function* traces() {
+		let isAny = false;
 		for await (const { error, trace, provenance } of imported)
 			if (error) failures.push({ error });
 			// Not scored at all: the store may have forgotten it.
 			else if (written.has(trace.id)) known += 1;
 			else {
+				isAny = true;
 				origins.push(provenance);
 				yield `${JSON.stringify(trace)}\n`;
 			}
+		isEmpty = !isAny;
 	}
 	const settings = { format: "reasoning-trace", group, known: "again" };
 	const evaluation = scorer.evaluateLogs({ name: "rest", data: traces() }, settings);
 	onAbort(job.signal, () => evaluation.return().catch(() => {}));
+	async function* scored() {
+		try {
+			yield* evaluation;
+		} catch (error) {
+			if (!isEmpty) throw error;
+		}
+	}
 	async function* rows() {
-		for await (const row of evaluation) {
+		for await (const row of scored()) {
 			const { source, successFrom, confidenceFrom, facts } = origins.shift();
 			const isLeft = !isId(row.id) || (added.has(row.id) && !written.has(row.id));
 			if (isId(row.id)) written.add(row.id);

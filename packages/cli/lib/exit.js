@@ -62,11 +62,21 @@ const endings = [];
 
 const atEnd = (ending) => endings.unshift(ending);
 
+/** What comes after all these, the latest first: what tells other processes that this one has ended. */
+const lasts = [];
+
+const atLast = (last) => lasts.unshift(last);
+
+function endLast() {
+	for (const last of lasts.splice(0)) last();
+}
+
 /** Ends a command. One that was interrupted by a signal does not wait for what never ends, such as a silent server. */
 async function end(signal) {
 	const ended = Promise.all(endings.splice(0).map((ending) => ending()));
-	if (signal === undefined) return ended;
+	if (signal === undefined) return ended.finally(endLast);
 	await Promise.race([ended.catch(() => {}), sleep(GRACE_MS, undefined, { ref: false })]);
+	endLast();
 	const kill = () =>
 		process.platform === "win32" ? process.exit() : process.kill(process.pid, signal);
 	setTimeout(kill, GRACE_MS).unref();
@@ -78,6 +88,7 @@ module.exports = {
 	InputError,
 	Interrupted,
 	atEnd,
+	atLast,
 	cannot,
 	end,
 	exitCodeOf,

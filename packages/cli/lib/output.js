@@ -6,7 +6,7 @@ const { setTimeout: sleep } = require("node:timers/promises");
 const { openReplacement, targetOf } = require("@knowledgepulse/scoring/internal/file");
 const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
 const { claimOutput } = require("./claims.js");
-const { GRACE_MS, InputError, atEnd, cannot, causeOf } = require("./exit.js");
+const { GRACE_MS, InputError, atEnd, atLast, cannot, causeOf } = require("./exit.js");
 const { jsonLine, say, shown } = require("./terminal.js");
 const { Unfinished } = require("./unfinished.js");
 
@@ -99,7 +99,7 @@ async function lock(file, signal) {
 	const path = `${file}.lock`;
 	for (let isSaid = false; ; isSaid = true) {
 		const taken = native.FileLock.take(path);
-		if (taken) return atEnd(() => taken.release());
+		if (taken) return atLast(() => taken.release());
 		if (!isSaid) say(`waiting for another process, which uses ${file} (its lock is ${path})`);
 		await until(signal, sleep(PAUSE_MS));
 	}
@@ -184,7 +184,7 @@ async function openFile(path, options) {
 		async commit() {
 			const partial = signal?.aborted && !isState ? made : undefined;
 			if (partial && isEmpty) return undefined;
-			if (!partial) unfinished?.end();
+			if (!partial) unfinished?.complete();
 			await commit(partial).catch(failed);
 			return partial ?? path;
 		},

@@ -1,4 +1,4 @@
-/** What an interrupted command leaves beside the file of `-o`: rows, and the ids of the runs that it has added to a store. */
+/** What an interrupted command leaves beside the file of `-o`: rows, the ids of the runs that it has added to a store, and whether the file itself has its rows. */
 const fs = require("node:fs");
 
 const LINE_FEED = 10;
@@ -32,8 +32,18 @@ class Unfinished {
 		this.#journal = `${target}.pending`;
 		this.size = cutLine(this.path);
 		if (cutLine(this.#journal) === 0) return;
-		const lines = fs.readFileSync(this.#journal, "utf8").trim().split("\n");
-		for (const line of lines) this.added.add(JSON.parse(line));
+		let whole = 0;
+		for (const line of fs.readFileSync(this.#journal, "utf8").trim().split("\n")) {
+			const value = JSON.parse(line);
+			if (typeof value === "number") whole = value;
+			else this.added.add(value);
+		}
+		if (this.size >= whole || fs.statSync(target, { throwIfNoEntry: false })?.size !== whole)
+			return;
+		// It was killed after it had replaced the file, or while that was being copied here.
+		fs.rmSync(this.path, { force: true });
+		fs.copyFileSync(target, this.path);
+		this.size = whole;
 	}
 
 	/** Notes the ids of runs before a store gets them: whatever ends this process, none is without a row. */
@@ -47,7 +57,12 @@ class Unfinished {
 		};
 	}
 
-	/** Forgets the ids, because all rows are written. */
+	/** Notes the size of all rows, before they become the file: until the command ends, that is what the next one goes on from. */
+	complete() {
+		fs.appendFileSync(this.#journal, `${fs.statSync(this.path).size}\n`, { mode: 0o600 });
+	}
+
+	/** Forgets all, because the command has done everything. */
 	end() {
 		fs.rmSync(this.#journal, { force: true });
 	}

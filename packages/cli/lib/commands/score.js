@@ -1,6 +1,6 @@
 /** kp-score score */
 const { createReadStream } = require("node:fs");
-const { InputError } = require("../exit.js");
+const { InputError, atLast } = require("../exit.js");
 const { evaluate, evaluateRest } = require("../engine.js");
 const { isSelected } = require("../facts.js");
 const { openFile, show } = require("../output.js");
@@ -133,6 +133,7 @@ module.exports = async function score(args, given) {
 	await save();
 	const ms = performance.now() - began;
 	if (page) await writePage(page, highest, { job, profiles, remarks, statistics });
+	if (unfinished && !job.signal.aborted) atLast(() => unfinished.end());
 	if (!output.isClosed || isNeeded) {
 		summarise(job, statistics, remarks, ms);
 		remarks.warnOfTexts(scorer);
