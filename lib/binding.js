@@ -1,6 +1,14 @@
 /** Loads the addon of this platform: from `npm/` in a checkout of the repository, else from the platform package. */
 const { Buffer } = require("node:buffer");
-const { accessSync, closeSync, existsSync, openSync, readSync, readdirSync } = require("node:fs");
+const {
+	accessSync,
+	closeSync,
+	existsSync,
+	openSync,
+	readSync,
+	readdirSync,
+	realpathSync,
+} = require("node:fs");
 const { join } = require("node:path");
 const { ScoringError } = require("./errors.js");
 
@@ -154,8 +162,9 @@ function installedIn(folder) {
 module.exports = function load() {
 	const name = platformName();
 	const local = join(__dirname, "..", "npm", name, `scoring.${name}.node`);
-	// Bundlers would follow the path in a call of `require`.
+	// Bundlers would follow the path in a call of `require`. Loaded by two paths, the classes of the first would get objects of
+	// the second: Node.js may leave links as they are.
 	return existsSync(local)
-		? require("node:module").createRequire(local)(local)
+		? require("node:module").createRequire(local)(realpathSync.native(local))
 		: requirePackage(name);
 };

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { root } from "../../tools/lib/run.mjs";
 import { assertEndedWell, run } from "../support/child.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
 import { words } from "../support/traces.mjs";
 
 const texts = [
@@ -44,6 +48,32 @@ async function embedWithBoth({ input }) {
 	}
 	return { source, rows, embedder: scoring.status().embedder };
 }
+
+/** Loads the package by the path of a folder, and by a link to it; with both, uses objects that the addon makes. */
+async function useTwice({ input }) {
+	const { createRequire } = await import("node:module");
+	const require = createRequire(import.meta.url);
+	const both = input.folders.map((folder) => require(folder));
+	const sizes = both.map(({ Scorer }) => {
+		const { cache } = new Scorer();
+		cache.add(new Float32Array(384).fill(1));
+		return cache.size;
+	});
+	return { isOne: both[0] === both[1], sizes };
+}
+
+// Node.js 20 and 22 leave links as they are without this option, too, once a program has read a pipe (nodejs/node#51142).
+test("Scorer has its cache when the package is loaded by two paths of one folder", async (t) => {
+	const link = join(temporaryFolder(t), "link");
+	symlinkSync(root, link, "junction");
+	const ended = await run(useTwice, {
+		input: { folders: [root, link] },
+		execArgv: ["--preserve-symlinks"],
+		preload: false,
+	});
+	assertEndedWell(ended);
+	assert.deepEqual(ended.value, { isOne: false, sizes: [1, 1] });
+});
 
 for (const first of ["ours", "transformers.js"]) {
 	test(`evaluateValue and transformers.js give the same embeddings in one process, ${first} loaded first`, async () => {
