@@ -91,12 +91,17 @@ test("Scorer keeps no text of calls over budget, even while their signal lives",
 					await Promise.all(Array.from({ length: 50 }, one));
 			};
 			await score(3_000);
-			const before = process.memoryUsage.rss();
-			await score(12_000);
-			return (process.memoryUsage.rss() - before) / 1e6;
+			// What waits for a busy machine is held for a while, but kept texts are held by each round.
+			const rounds = [];
+			for (let round = 0; round < 3; round += 1) {
+				const before = process.memoryUsage.rss();
+				await score(6_000);
+				rounds.push((process.memoryUsage.rss() - before) / 1e6);
+			}
+			return Math.min(...rounds);
 		},
 		{ input: trace({ objective: words(600, 1) }) },
 	);
-	// The texts have 4 kB each, 48 MB in all.
-	assert.ok(grown < 24, `${grown} MB`);
+	// The texts have 4 kB each, 24 MB in a round.
+	assert.ok(grown < 12, `${grown} MB`);
 });
