@@ -144,9 +144,5 @@ pub fn hash_of(value: Value) -> u64 {
     let mut hash = Sha256::new();
     // Writing to a hash never fails.
     let _ = json::write_canonical(&Canonical(value), &mut hash);
-    first_bits(hash)
-}
-
-pub fn first_bits(hash: Sha256) -> u64 {
     u64::from_le_bytes(hash.finalize().first_chunk().copied().unwrap_or_default())
 }

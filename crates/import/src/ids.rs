@@ -1,13 +1,11 @@
 //! Numbers by ids.
 
-use std::collections::HashMap;
-
-use sha2::{Digest, Sha256};
-
-use crate::{
-    call::first_bits,
-    events::{Event, Events},
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hasher},
 };
+
+use crate::events::{Event, Events};
 
 /// Numbers by ids, of which a log may have millions: only hashes of 64 bits are kept. Two of a million ids have
 /// the same with a probability of 1 in 37 million.
@@ -56,5 +54,7 @@ impl Ids {
 }
 
 pub fn hash(id: &str) -> u64 {
-    first_bits(Sha256::new_with_prefix(id))
+    let mut hasher = DefaultHasher::new();
+    hasher.write(id.as_bytes());
+    hasher.finish()
 }
