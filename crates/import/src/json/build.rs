@@ -28,15 +28,16 @@ impl Builder {
         &mut self,
         elements: impl IntoIterator<Item = T>,
     ) -> Result<(), Unbuilt> {
-        self.container(tag::ARRAY, elements, |out, element| element.build(out))
+        self.container(tag::ARRAY, elements, |out, _, element| element.build(out))
     }
 
     pub fn object<'a, T: Build>(
         &mut self,
         members: impl IntoIterator<Item = (&'a str, T)>,
     ) -> Result<(), Unbuilt> {
-        self.container(tag::OBJECT, members, |out, (name, value)| {
+        self.container(tag::OBJECT, members, |out, at, (name, value)| {
             name.build(out)?;
+            out.index.note_name(at, "");
             value.build(out)
         })
     }
@@ -45,16 +46,16 @@ impl Builder {
         &mut self,
         tag: u32,
         values: impl IntoIterator<Item = T>,
-        mut add: impl FnMut(&mut Self, T) -> Result<(), Unbuilt>,
+        mut add: impl FnMut(&mut Self, usize, T) -> Result<(), Unbuilt>,
     ) -> Result<(), Unbuilt> {
         if self.depth == MAX_DEPTH {
             return Err(Unbuilt::TooDeep);
         }
         self.depth += 1;
         let at = self.index.begin(tag)?;
-        values.into_iter().try_for_each(|value| add(self, value))?;
+        values.into_iter().try_for_each(|value| add(self, at, value))?;
         self.depth -= 1;
-        self.index.end(at, "")
+        self.index.end(at)
     }
 }
 

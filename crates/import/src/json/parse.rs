@@ -144,11 +144,11 @@ impl Parser<'_> {
     fn container<E: de::Error>(
         &mut self,
         tag: u32,
-        add: impl FnOnce(&mut Self) -> Result<(), E>,
+        add: impl FnOnce(&mut Self, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         let at = self.index.begin(tag).map_err(E::custom)?;
-        add(self)?;
-        self.index.end(at, self.text).map_err(E::custom)
+        add(self, at)?;
+        self.index.end(at).map_err(E::custom)
     }
 }
 
@@ -200,15 +200,16 @@ impl<'de> Visitor<'de> for &mut Parser<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        self.container(tag::ARRAY, |parser| {
+        self.container(tag::ARRAY, |parser, _| {
             while list.next_element_seed(&mut *parser)?.is_some() {}
             Ok(())
         })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.container(tag::OBJECT, |parser| {
+        self.container(tag::OBJECT, |parser, at| {
             while map.next_key_seed(&mut *parser)?.is_some() {
+                parser.index.note_name(at, parser.text);
                 map.next_value_seed(&mut *parser)?;
             }
             Ok(())

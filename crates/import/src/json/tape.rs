@@ -57,8 +57,8 @@ pub enum Unbuilt {
 }
 
 /// Returns the bit of a name among those of an object, by which most names that it has not are told without a search.
-fn name_bit(name: &str) -> u32 {
-    let first = name.bytes().next().map_or(0, usize::from);
+fn name_bit(name: &[u8]) -> u32 {
+    let first = name.first().copied().map_or(0, usize::from);
     1 << ((5 * first + name.len()) % 32)
 }
 
@@ -116,7 +116,9 @@ impl Index {
             return Err(Unbuilt::TooLong);
         }
         let growth = growth(self.strings.capacity(), offset, value.len());
-        self.strings.try_reserve_exact(growth).map_err(|_| Unbuilt::NoMemory)?;
+        if growth > 0 {
+            self.strings.try_reserve_exact(growth).map_err(|_| Unbuilt::NoMemory)?;
+        }
         self.strings.push_str(value);
         self.push(&[tag::UNESCAPED | (offset as u32) << TAG_BITS, value.len() as u32])
     }
@@ -129,18 +131,17 @@ impl Index {
         Ok(at)
     }
 
-    /// Ends the array or object at a place. Strings may be in the text.
-    pub fn end(&mut self, at: usize, text: &str) -> Result<(), Unbuilt> {
+    /// Notes that the last string, which may be in the text, is the name of a member of the object at a place.
+    pub fn note_name(&mut self, at: usize, text: &str) {
+        let name = self.bytes_at(text, self.words.len() as u32 - 2);
+        self.words[at + 1] |= name_bit(name.unwrap_or_default());
+    }
+
+    /// Ends the array or object at a place.
+    pub fn end(&mut self, at: usize) -> Result<(), Unbuilt> {
         let end = self.words.len();
         if end >= MAX_TEXT {
             return Err(Unbuilt::TooLong);
-        }
-        if self.words[at] == tag::OBJECT {
-            let mut name = (at + 2) as u32;
-            while (name as usize) < end {
-                self.words[at + 1] |= name_bit(self.text_at(text, name).unwrap_or_default());
-                name = self.after(name + 2);
-            }
         }
         self.words[at] |= (end as u32) << TAG_BITS;
         Ok(())
@@ -156,6 +157,15 @@ impl Index {
         };
         let begin = (word >> TAG_BITS) as usize;
         text.get(begin..begin + self.words[at as usize + 1] as usize)
+    }
+
+    /// Like [`Self::text_at`], without looking at the bounds of characters.
+    #[inline]
+    fn bytes_at<'a>(&'a self, text: &'a str, at: u32) -> Option<&'a [u8]> {
+        let [word, length, ..] = self.words[at as usize..] else { return None };
+        let text = if word & 0xf == tag::TEXT { text } else { &self.strings };
+        let begin = (word >> TAG_BITS) as usize;
+        text.as_bytes().get(begin..begin + length as usize)
     }
 
     #[inline]
@@ -204,13 +214,14 @@ impl Tape<'_> {
     #[inline]
     pub fn has_text(&self, at: u32, text: &str) -> bool {
         // Most names differ in length.
-        self.index.words[at as usize + 1] as usize == text.len() && self.text_at(at) == Some(text)
+        self.index.words[at as usize + 1] as usize == text.len()
+            && self.index.bytes_at(&self.text, at) == Some(text.as_bytes())
     }
 
     /// Returns whether the object at a place may have a member with this name.
     #[inline]
     pub fn may_have(&self, at: u32, name: &str) -> bool {
-        self.index.words[at as usize + 1] & name_bit(name) != 0
+        self.index.words[at as usize + 1] & name_bit(name.as_bytes()) != 0
     }
 
     /// Returns the place after the value at a place.
