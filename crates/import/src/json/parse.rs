@@ -80,7 +80,6 @@ pub fn parse<'t>(
             error = parse_values(&mut tape, all, cancel);
         }
     }
-    tape.index.shrink_to_fit();
     (tape, error)
 }
 
@@ -126,7 +125,9 @@ pub fn decoded_at<'t>(tape: &'t Tape, at: u32) -> Option<&'t Tape<'static>> {
     }
     let known = tape.decoded.get(&at);
     let known = known.unwrap_or_else(|| {
-        let (inner, error) = parse(text.to_owned().into(), false, &CancelToken::default());
+        let (mut inner, error) = parse(text.to_owned().into(), false, &CancelToken::default());
+        // It is kept, unlike that of a line.
+        inner.index.shrink_to_fit();
         tape.decoded.insert(at, Box::new(error.is_none().then_some(inner)))
     });
     known.as_ref()
