@@ -1,6 +1,6 @@
 //! Sessions of Copilot CLI: `events.jsonl`.
 //!
-//! | Copilot CLI: `events.jsonl` | a session | a failure in `session.task_complete` |
+//! | Copilot CLI: `events.jsonl`, `--output-format json` | a session | a failure in `session.task_complete`, an exit code other than 0 |
 //!
 //! - sessions in the tests of agent-sessions | 1.0.11; 651e854f | 2026-11-22 | captured
 //! - exit codes of the shell | 1.0.64 to 1.0.68 | 2026-11-26 | written
@@ -39,8 +39,14 @@ pub const FORMAT: Format =
 fn fits(record: Value, kind: Option<&str>) -> bool {
     const SUBJECTS: &str = "session user assistant tool system hook subagent skill permission";
     let subject = kind.and_then(|kind| Some(kind.split_once('.')?.0));
-    subject.is_some_and(|subject| SUBJECTS.split(' ').any(|known| known == subject))
-        && record.object("data").is_some()
+    is_end(record, kind)
+        || subject.is_some_and(|subject| SUBJECTS.split(' ').any(|known| known == subject))
+            && record.object("data").is_some()
+}
+
+/// Returns whether a record is the last one of `--output-format json`, which has no `data`.
+fn is_end(record: Value, kind: Option<&str>) -> bool {
+    kind == Some("result") && record.has("sessionId") && record.has("exitCode")
 }
 
 #[derive(Default)]
@@ -62,11 +68,18 @@ impl sessions::Session for Session {
 
     fn takes(&self, record: Value, kind: &str) -> bool {
         let is_event = || kind.contains('.') && !record.has("specversion");
-        kind == "abort" || record.object("data").is_some() && is_event()
+        kind == "abort"
+            || is_end(record, Some(kind))
+            || record.object("data").is_some() && is_event()
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
         let kind = record.text("type").unwrap_or_default();
+        if is_end(record, Some(kind)) {
+            run.has_failed = has_failed(record.get("exitCode")) == Some(true);
+            run.key = run.key.take().or_else(|| record.name("sessionId").map(Into::into));
+            return run.skipped.add("record:result");
+        }
         let Some(data) = record.object("data") else {
             let reason = if kind == "abort" { "interruption" } else { "malformed" };
             return run.skipped.add(reason);
