@@ -56,8 +56,9 @@ const MOST = 100;
 /** Returns the paths of the fields that are not as in a trace. */
 function faultsOf(value) {
 	if (!isObject(value)) return ["trace"];
-	// Messages are told from a trace.
-	const faults = Array.isArray(value) && !isObject(value.metadata) ? ["trace"] : [];
+	// Messages and promises are told from a trace.
+	const isOther = Array.isArray(value) || value instanceof Promise;
+	const faults = isOther && !isObject(value.metadata) ? ["trace"] : [];
 	for (const [name, fields] of Object.entries(PARTS)) {
 		faults.push(...faultsIn(value[name], name, fields));
 	}
