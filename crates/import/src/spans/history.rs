@@ -7,7 +7,12 @@ use std::{
 
 use super::span::Span;
 use crate::{
-    answers::answered_calls, call::Call, events::Event, json, messages::Conversation, run::Run,
+    answers::answered_calls,
+    call::Call,
+    events::Event,
+    json,
+    messages::{Conversation, Messages},
+    run::Run,
     skipped::Skipped,
 };
 
@@ -59,7 +64,10 @@ impl History {
         let mut conversation = Conversation::default();
         (conversation.next, conversation.given) = (run.next, mem::take(&mut run.given));
         span.given.iter().for_each(|given| conversation.read_given(*given));
-        conversation.read_sides(&span.sides);
+        let [input, output] = &span.sides;
+        conversation.read_messages(input.iter().flat_map(Messages::iter));
+        let repeated = conversation.events.len();
+        conversation.read_answer(output.iter().flat_map(Messages::iter));
         (run.next, run.given) = (conversation.next, mem::take(&mut conversation.given));
         self.skipped.max(&conversation.skipped);
         run.possible_calls.merge(conversation.possible_calls);
@@ -69,7 +77,7 @@ impl History {
         let mut said = Vec::new();
         // The number of equal events in this model call, by the place of the first of them.
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        for mut event in conversation.events {
+        for (index, mut event) in conversation.events.into_iter().enumerate() {
             let mut answered = None;
             if let Event::Result(result) = &mut event {
                 let call = calls.next().flatten().map(|call| said[call]);
@@ -82,9 +90,13 @@ impl History {
                 }
             }
             let next = self.events.len();
+            let is_new = match &event {
+                Event::Call(call) => index >= repeated && self.is_used_again(call),
+                _ => answered.is_some_and(|call| !self.answers.contains_key(&call)),
+            };
             let places = self.places.entry(Key::of(&event)).or_default();
             let count = counts.entry(places.first().copied().unwrap_or(next)).or_default();
-            let place = places.get(*count).copied().unwrap_or(next);
+            let place = places.get(*count).copied().filter(|_| !is_new).unwrap_or(next);
             *count += 1;
             if event.call().is_some() {
                 said.push(place);
@@ -99,6 +111,15 @@ impl History {
                 run.skipped.add("repeated");
             }
         }
+    }
+
+    /// Returns whether another call had the id of this one, and was answered.
+    fn is_used_again(&self, call: &Call) -> bool {
+        let last = call.id.as_ref().and_then(|id| self.call(id));
+        let earlier = last.and_then(|place| self.events[place].call());
+        let is_other =
+            |earlier: &Call| (&earlier.name, &earlier.input) != (&call.name, &call.input);
+        last.is_some_and(|place| self.answers.contains_key(&place)) && earlier.is_some_and(is_other)
     }
 
     /// Returns the place of the last call with an id, also of earlier model calls: some logs record only new messages.

@@ -130,3 +130,36 @@ fn otel_root_that_says_nothing_names_the_run_below_it() {
     let found = json!([trace["task"]["objective"], trace["metadata"]["success"]]);
     assert_eq!(found, json!(["answer", false]));
 }
+
+#[test]
+fn otel_ids_that_are_used_again_after_an_answer_are_those_of_new_calls() {
+    let call = |city: &str| {
+        let function = json!({ "name": "weather", "arguments": { "city": city } });
+        json!([{ "role": "assistant", "tool_calls": [{ "id": "call_1", "function": function }] }])
+    };
+    let answer =
+        |text: &str| json!([{ "role": "tool", "tool_call_id": "call_1", "content": text }]);
+    let said = |text: &str| json!([{ "role": "assistant", "content": text }]);
+    let asked = json!([{ "role": "user", "content": "Compare" }]);
+    let expected = [
+        r#"tool_call weather {"city":"Oslo"}"#, "observation cold",
+        r#"tool_call weather {"city":"Rome"}"#, "observation warm", "thought Rome.",
+    ];
+    let all = |parts: &[&Value]| {
+        json!(parts.iter().flat_map(|part| part.as_array().unwrap()).collect::<Vec<_>>())
+    };
+    let only_new = [asked.clone(), answer("cold"), answer("warm")];
+    let whole = [
+        asked.clone(),
+        all(&[&asked, &call("Oslo"), &answer("cold")]),
+        all(&[&asked, &call("Oslo"), &answer("cold"), &call("Rome"), &answer("warm")]),
+    ];
+    for [first, second, third] in [only_new, whole] {
+        let records = [
+            model("a", None, 1, first, call("Oslo")),
+            model("b", None, 2, second, call("Rome")),
+            model("c", None, 3, third, said("Rome.")),
+        ];
+        assert_eq!(steps(&run(&records)), expected);
+    }
+}
