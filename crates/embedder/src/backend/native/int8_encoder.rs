@@ -6,6 +6,8 @@
 
 use std::cell::Cell;
 
+use once_cell::sync::OnceCell;
+
 use super::{
     runner::Runner,
     weights::{Layer, Weights},
@@ -13,7 +15,7 @@ use super::{
 use crate::{
     embed_error::Result,
     kernels::{
-        Kernel, LinearWeights, SplitSlice, embed_tokens,
+        Kernel, LinearWeights, SplitSlice, TextThreads, embed_tokens, for_each,
         int8::{
             Aligned, Int8Weights, Keys, KeysMut, Machine, Multiply, Normalize, Projection,
             Quantize, Quantized, Registers, attend, with_registers,
@@ -40,14 +42,17 @@ pub struct Int8Encoder {
 type Linears = [Int8Weights; 4];
 
 impl Int8Encoder {
-    /// Rounds the weights for the registers of a machine.
-    pub fn new(weights: &Weights, machine: Machine) -> Self {
+    /// Rounds the weights for the registers of a machine, some layers on each thread.
+    pub fn new(weights: &Weights, machine: Machine, threads: &TextThreads) -> Result<Self, String> {
         let convert = |linear: &LinearWeights| with_registers!(machine, registers => Int8Weights::new(registers, linear));
-        let layers = weights
-            .layers
-            .iter()
-            .map(|Layer { qkv, output, up, down, .. }| [qkv, output, up, down].map(convert));
-        Self { machine, layers: layers.collect() }
+        let layers = [const { OnceCell::new() }; LAYERS];
+        let round = |index: usize| {
+            let Layer { qkv, output, up, down, .. } = &weights.layers[index];
+            let _ = layers[index].set([qkv, output, up, down].map(convert));
+        };
+        threads.for_text(|_| for_each(LAYERS, round));
+        let layers = layers.into_iter().map(OnceCell::into_inner).collect::<Option<_>>();
+        Ok(Self { machine, layers: layers.ok_or("its weights cannot be rounded")? })
     }
 
     /// Embeds a text with these layers; the other weights are those of the exact model.

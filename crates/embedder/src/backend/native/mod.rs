@@ -54,7 +54,8 @@ impl NativeModel {
     /// Returns the exact model, or the fast one for the registers of a machine. Fails if the file has another layout.
     fn new(file: Mmap, machine: Option<Machine>, threads: TextThreads) -> Result<Self, String> {
         let weights = Weights::of(&file)?;
-        let fast = machine.map(|machine| Int8Encoder::new(&weights, machine));
+        let fast = machine.map(|machine| Int8Encoder::new(&weights, machine, &threads));
+        let fast = fast.transpose()?;
         Ok(Self { file, fast, threads })
     }
 }
