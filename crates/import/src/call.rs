@@ -58,7 +58,8 @@ const MAX_DEPTH: usize = 124;
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
 pub struct CallInput {
-    json: Arc<RawValue>,
+    // Boxed, or it would be copied.
+    json: Arc<Box<RawValue>>,
     #[serde(skip)]
     count: usize,
 }
@@ -71,16 +72,17 @@ impl PartialEq for CallInput {
 
 impl CallInput {
     /// Returns an object of recorded values, or with the member `raw` if they nest too deep.
-    pub fn of<'d>(members: impl IntoIterator<Item = (&'d str, Value<'d>)>) -> Self {
-        let members: Vec<_> = members.into_iter().collect();
-        let json = json::written(|out| {
-            serde_json::Serializer::new(out).collect_map(members.iter().copied())
-        });
+    pub fn of<'d>(
+        members: impl IntoIterator<Item = (&'d str, Value<'d>), IntoIter: Clone>,
+    ) -> Self {
+        let members = members.into_iter();
+        let json =
+            json::written(|out| serde_json::Serializer::new(out).collect_map(members.clone()));
         let json = json.unwrap_or_default();
-        if members.iter().any(|(_, value)| value.depth() >= MAX_DEPTH) {
+        if members.clone().any(|(_, value)| value.depth() >= MAX_DEPTH) {
             return Self::of_text("raw", &json);
         }
-        let counts = members.iter().map(|(_, value)| 1 + value.count(usize::MAX));
+        let counts = members.map(|(_, value)| 1 + value.count(usize::MAX));
         Self::made(json, 1 + counts.sum::<usize>())
     }
 
@@ -143,6 +145,6 @@ impl CallInput {
 pub fn hash_of(value: Value) -> u64 {
     let mut hash = Sha256::new();
     // Writing to a hash never fails.
-    let _ = json::write_canonical(&Canonical(value), &mut hash);
+    let _ = json::write_canonical(&Canonical::of(value), &mut hash);
     u64::from_le_bytes(hash.finalize().first_chunk().copied().unwrap_or_default())
 }

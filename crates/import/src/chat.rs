@@ -78,7 +78,7 @@ impl Given {
         if let Some(name) = tool.name("name")
             && self.names.insert(name.into())
         {
-            self.tools.push(Document::of(tool));
+            self.tools.push(Document::copy(tool).unwrap_or_default());
         }
     }
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::{
     call::Call,
     events::Event,
+    ids::hash,
     json::{Members, Value},
     pattern::{Pattern, regex},
     skipped::Skipped,
@@ -75,7 +76,8 @@ pub struct Subagents {
 pub struct Collected {
     /// The tokens by the numbers of messages, which come as several records.
     by_message: HashMap<u32, Tokens>,
-    models: HashSet<String>,
+    /// Hashes of the names of the models.
+    models: HashSet<u64>,
     /// The first and the last time, and those of records, in milliseconds.
     times: Option<(i64, i64)>,
     records: Option<(i64, i64)>,
@@ -157,7 +159,7 @@ impl RunFacts {
     /// Returns the approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         let texts = [&self.cwd, &self.branch].into_iter().flatten().map(String::len);
-        let models = self.models.iter().map(|name| 2 * (name.len() + size_of::<String>()));
+        let models = self.models.iter().map(|name| name.len() + size_of::<(String, u64)>());
         let by_message = self.collected.by_message.len() * size_of::<(u32, Tokens)>();
         by_message + texts.chain(models).sum::<usize>()
     }
@@ -173,8 +175,7 @@ impl RunFacts {
     }
 
     pub(crate) fn model(&mut self, name: Option<&str>) {
-        if let Some(name) = name.filter(|name| !self.collected.models.contains(*name)) {
-            self.collected.models.insert(name.into());
+        if let Some(name) = name.filter(|name| self.collected.models.insert(hash(name))) {
             self.models.push(name.into());
         }
     }

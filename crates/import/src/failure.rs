@@ -82,7 +82,11 @@ fn is_trailer(lines: &str) -> bool {
 }
 
 fn is_error_object(text: &str) -> bool {
-    if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
+    // Few outputs have one of these, and most are not read again.
+    static NAME: Pattern =
+        Pattern::new(|| regex(r#""(?:error|isError|is_error|success|status|exit_code|metadata)""#));
+    let is_object = text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{');
+    if !is_object || !NAME.is_match(text) {
         return false;
     }
     let Ok(document) = Document::parse(text) else { return false };

@@ -99,7 +99,7 @@ enum SortedContent<'a> {
 }
 
 fn canonical<S: Serializer>(input: &CallInput, serializer: S) -> Result<S::Ok, S::Error> {
-    Canonical(input.document().root()).serialize(serializer)
+    Canonical::of(input.document().root()).serialize(serializer)
 }
 
 impl<'a> Sorted<'a> {

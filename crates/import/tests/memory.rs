@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 static ALLOCATOR: memory::Counting = memory::Counting;
 
 /// How many bytes the value in a line has.
-const BYTES: usize = 16 << 10;
+const BYTES: usize = 64 << 10;
 
 /// How many bytes an import asks for, for each of a line, at most. It uses fewer: what grows has room to spare.
-const RATIO: usize = 9;
+const RATIO: usize = 7;
 
-/// What an import takes for any line.
+/// What an import takes for any line: lists double while they are small.
 const FIXED: usize = 72 << 10;
 
 /// Where a log has the value.

@@ -4,14 +4,12 @@
 //!
 //! - a log in the tests of Inspect | 0.3.95; 499e6152 | 2026-11-22 | captured
 
-use std::{cell::Cell, collections::HashMap, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use crate::{
     facts::Tokens,
     format::{Format, Sink},
-    json::{
-        self, Array, Build, Builder, Document, Kind, MAX_TEXT, Members, Object, Unbuilt, Value,
-    },
+    json::{self, Array, Document, Full, Index, Kind, Members, Value},
     limits::TOO_MUCH_TEXT,
     messages,
     provenance::Origin,
@@ -36,7 +34,7 @@ fn read(value: Value, out: &mut Sink) {
         match attached(sample) {
             None => out.run(run(sample, sample, evaluation, out)),
             Some(Ok(content)) => out.run(run(sample, content.root(), evaluation, out)),
-            Some(Err(_)) => out.too_large(out.line, TOO_MUCH_TEXT),
+            Some(Err(Full)) => out.too_large(out.line, TOO_MUCH_TEXT),
         }
     }
 }
@@ -79,45 +77,37 @@ fn milliseconds(seconds: Option<Value>) -> Option<u64> {
 
 /// Returns the messages and the input of a sample with attachments in place of references to them; `None`
 /// without attachments. The error is that they are too large.
-fn attached(sample: Value) -> Option<Result<Document<'static>, Unbuilt>> {
+fn attached(sample: Value) -> Option<Result<Document<'static>, Full>> {
     let attachments: HashMap<_, _> = sample.object("attachments")?.members().collect();
     if attachments.is_empty() {
         return None;
     }
-    let room = Cell::new(MAX_TEXT);
-    let member = |name| {
-        Some((name, Attached { value: sample.get(name)?, attachments: &attachments, room: &room }))
-    };
-    let members: Vec<_> = ["messages", "input"].into_iter().filter_map(member).collect();
-    Some(Document::build(Object(&members)))
+    let members = ["messages", "input"].into_iter();
+    let members = members.filter_map(|name| Some((name, sample.get(name)?)));
+    Some(Document::build(|index| {
+        index.object(members, |index, value| add_attached(index, value, &attachments))
+    }))
 }
 
-/// A value with its attachments, of which many strings may refer to the same.
-struct Attached<'a, 'd> {
-    value: Value<'d>,
-    attachments: &'a HashMap<&'d str, Value<'d>>,
-    /// The most bytes of strings that may follow.
-    room: &'a Cell<usize>,
-}
-
-impl Build for Attached<'_, '_> {
-    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
-        let attached = |value| Attached { value, ..*self };
-        match self.value.kind() {
-            Kind::String(text) => {
-                let id = text.strip_prefix("attachment://");
-                let attachment = id.and_then(|id| self.attachments.get(id)?.as_str());
-                let text = attachment.unwrap_or(text);
-                let room = self.room.get().checked_sub(text.len());
-                self.room.set(room.ok_or(Unbuilt::TooLong)?);
-                text.build(out)
-            }
-            Kind::Array(elements) => out.array(elements.map(attached)),
-            Kind::Object(object) => {
-                out.object(object.members().map(|(name, value)| (name, attached(value))))
-            }
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) => self.value.build(out),
+/// Adds a value with its attachments, of which many strings may refer to the same.
+fn add_attached(
+    index: &mut Index,
+    value: Value,
+    attachments: &HashMap<&str, Value>,
+) -> Result<(), Full> {
+    match value.kind() {
+        Kind::String(text) => {
+            let id = text.strip_prefix("attachment://");
+            let attachment = id.and_then(|id| attachments.get(id)?.as_str());
+            index.push_string(attachment.unwrap_or(text))
         }
+        Kind::Array(elements) => {
+            index.array(elements, |index, value| add_attached(index, value, attachments))
+        }
+        Kind::Object(object) => {
+            index.object(object.members(), |index, value| add_attached(index, value, attachments))
+        }
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => index.copy(value),
     }
 }
 

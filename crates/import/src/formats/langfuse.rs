@@ -55,7 +55,7 @@ impl FormatReader for Interleaved<Trace> {
             let observations = begun.skipped.objects(value.get("observations")).collect();
             out.run(run(Some(trace), observations, begun, out));
         } else if let Some(id) = value.first_name(&TRACE) {
-            let row = Document::of(value);
+            let row = Document::copy(value).unwrap_or_default();
             self.add_to(id, out, |trace, _| {
                 trace.1 += row.size();
                 trace.0.push(row);

@@ -8,8 +8,8 @@
 use crate::{
     events::Event,
     format::{Format, FormatReader, Sink, open},
-    json::{Array, Document, Members, Object, Value},
-    messages::{self, Conversation, Messages, Side, Sides, messages_of},
+    json::{Array, Document, Index, Members, Value},
+    messages::{self, Conversation, Message, Messages, Side, Sides, messages_of},
     run::Run,
     sessions::{Interleaved, Session},
     spans::{self, Recorded, Span, SpanKind, Spans},
@@ -91,13 +91,14 @@ impl Trace {
         let names = ["run_type", "inputs", "outputs", "error", "feedback_stats", "extra"];
         let kept = names.len() - usize::from(!out.options.messages);
         let members = names[..kept].iter().filter_map(|name| Some((*name, run.member(name)?)));
-        let members: Vec<_> = members.filter(|_| is_read).collect();
+        let members = members.filter(|_| is_read);
+        let attributes = Document::build(|index| index.object(members, Index::copy));
         let span = Recorded {
             id: run.name("id").map(Into::into),
             parent: parent.map(Into::into),
             name: run.text("name").unwrap_or_default().into(),
             start: run.member("start_time").and_then(time::instant),
-            attributes: Document::of(Object(&members)),
+            attributes: attributes.unwrap_or_default(),
             ..Recorded::default()
         };
         self.0.push(span, out);
@@ -136,8 +137,8 @@ fn sides(run: Value<'_>) -> Sides<'_> {
     let inputs = run.member("inputs");
     let prompts = || {
         let prompts = inputs.elements("prompts").filter(|prompt| prompt.is_string());
-        let content = |prompt| messages::with_role("user", [("content", prompt)]);
-        Messages::made(prompts.map(content))
+        let prompts: Vec<_> = prompts.map(|prompt| Message::Content(Side::Input, prompt)).collect();
+        (!prompts.is_empty()).then_some(Messages::Listed(prompts))
     };
     let input = inputs.and_then(|inputs| messages_of(inputs, Side::Input)).or_else(prompts);
     let outputs = run.member("outputs");

@@ -11,7 +11,7 @@
 use crate::{
     format::{Format, FormatReader, Sink, open},
     json::{Array, Members, Value},
-    messages::{Messages, Side, content_of, is_message, messages_of},
+    messages::{Message, Messages, Side, content_of, is_message, messages_of},
     run::{Run, truth},
     sessions::{Session, Sessions},
     time,
@@ -177,8 +177,12 @@ fn run(value: Value, out: &Sink) -> Run {
     let sides = [input, output];
     run.read_sides(&sides);
     let time = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
-    let mut messages = sides.iter().flatten().flat_map(Messages::iter);
-    run.created_at = time.or_else(|| messages.find_map(time_of).and_then(time::utc));
+    let messages = sides.iter().flatten().flat_map(Messages::iter);
+    let mut times = messages.filter_map(|message| match message {
+        Message::Whole(_, message) => time_of(message),
+        Message::Content(..) | Message::Calls(_) => None,
+    });
+    run.created_at = time.or_else(|| times.next().and_then(time::utc));
     if value.has("instance_id") {
         let labels = ["resolved", "target"].iter().filter_map(|name| value.member(name));
         run.label = labels.filter_map(truth).next();

@@ -62,7 +62,7 @@ fn read(value: Value, out: &mut Sink) {
         (None, None) => (None, Origin::Assumed),
     };
     let built = match success {
-        None => Document::build(value).ok(),
+        None => Document::copy(value).ok(),
         Some(success) => judged(value, success, label.is_none()),
     };
     let Some(trace) = built else { return out.too_large(out.line, NO_MEMORY) };

@@ -6,13 +6,12 @@ use knowledgepulse_workers::CancelToken;
 use serde::{Serialize, Serializer};
 
 use super::{
-    build::{Build, Builder},
     parse::{Unread, parse},
-    tape::{Index, Tape, Unbuilt, tag},
+    tape::{Full, Index, Tape, tag},
     value::{Array, Value},
 };
 
-/// A JSON text, or values that are built, with their index.
+/// A JSON text, or a copy of values, with their index.
 pub struct Document<'t>(Tape<'t>);
 
 impl<'t> Document<'t> {
@@ -53,29 +52,23 @@ impl Default for Document<'_> {
 }
 
 impl Document<'static> {
-    /// Returns a value by itself.
-    pub(crate) fn build(value: impl Build) -> Result<Self, Unbuilt> {
-        Self::build_all([value])
+    /// Returns a copy of a value.
+    pub(crate) fn copy(value: Value) -> Result<Self, Full> {
+        Self::build(|index| index.copy(value))
     }
 
-    /// Returns the values, one after another.
-    pub(crate) fn build_all<T: Build>(
-        values: impl IntoIterator<Item = T>,
-    ) -> Result<Self, Unbuilt> {
-        let mut builder = Builder::default();
-        values.into_iter().try_for_each(|value| value.build(&mut builder))?;
-        builder.index.shrink_to_fit();
-        Ok(Self(Tape { index: builder.index, ..Tape::default() }))
-    }
-
-    /// Returns a value by itself: `null` if it nests too deep, or if there is no memory for it.
-    pub(crate) fn of(value: impl Build) -> Self {
-        Self::build(value).unwrap_or_default()
+    /// Returns the value that `add` adds.
+    pub(crate) fn build(add: impl FnOnce(&mut Index) -> Result<(), Full>) -> Result<Self, Full> {
+        let mut index = Index::default();
+        add(&mut index)?;
+        index.shrink_to_fit();
+        Ok(Self(Tape { index, ..Tape::default() }))
     }
 
     /// Returns the size in bytes.
     pub(crate) fn size(&self) -> usize {
-        size_of_val(&*self.0.index.words) + self.0.index.strings.len()
+        let Tape { text, index, .. } = &self.0;
+        size_of_val(&*index.words) + index.strings.len() + text.len()
     }
 }
 
@@ -99,7 +92,7 @@ impl Serialize for Document<'_> {
     }
 }
 
-/// Documents that were built are equal if their values are, in the same order.
+/// Copies are equal if their values are, in the same order.
 impl PartialEq for Document<'static> {
     fn eq(&self, other: &Self) -> bool {
         self.0.index == other.0.index

@@ -1,6 +1,5 @@
 //! JSON in a compact form, and its values.
 
-mod build;
 mod document;
 mod parse;
 mod tape;
@@ -8,10 +7,9 @@ mod text;
 mod value;
 
 pub use self::{
-    build::{Build, Builder, Made, Object},
     document::Document,
     parse::{SyntaxError, Unread},
-    tape::Unbuilt,
+    tape::{Full, Index},
     text::{BLANK, MAX_TEXT, grow, is_blank, is_longer, json_of, trimmed, written},
     value::{Array, Canonical, Kind, Members, Value, write_canonical},
 };

@@ -11,7 +11,7 @@ use serde::{
 use serde_json::error::Category;
 
 use super::{
-    tape::{Index, Tape, tag},
+    tape::{Index, Open, Tape, tag},
     text::MAX_TEXT,
 };
 use crate::pattern::{Pattern, regex};
@@ -145,11 +145,11 @@ impl Parser<'_> {
     fn container<E: de::Error>(
         &mut self,
         tag: u32,
-        add: impl FnOnce(&mut Self, usize) -> Result<(), E>,
+        add: impl FnOnce(&mut Self, &mut Open) -> Result<(), E>,
     ) -> Result<(), E> {
-        let at = self.index.begin(tag).map_err(E::custom)?;
-        add(self, at)?;
-        self.index.end(at).map_err(E::custom)
+        let mut open = self.index.begin(tag).map_err(E::custom)?;
+        add(self, &mut open)?;
+        self.index.end(open).map_err(E::custom)
     }
 }
 
@@ -183,7 +183,7 @@ impl<'de> Visitor<'de> for &mut Parser<'_> {
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<(), E> {
-        self.index.push(&[tag::NULL]).map_err(E::custom)
+        self.index.push_null().map_err(E::custom)
     }
 
     visit_each! {
@@ -208,9 +208,9 @@ impl<'de> Visitor<'de> for &mut Parser<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.container(tag::OBJECT, |parser, at| {
+        self.container(tag::OBJECT, |parser, open| {
             while map.next_key_seed(&mut *parser)?.is_some() {
-                parser.index.note_name(at, parser.text);
+                parser.index.note_name(open, parser.text);
                 map.next_value_seed(&mut *parser)?;
             }
             Ok(())

@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use elsa::sync::FrozenMap;
 use serde_json::Number;
 
-use super::text::{MAX_TEXT, grow, growth};
+use super::{
+    text::{MAX_TEXT, grow, growth},
+    value::{Kind, Value},
+};
 
 /// The bits of a word for its tag; the others are a number or an offset.
 const TAG_BITS: u32 = 4;
@@ -25,15 +28,17 @@ pub mod tag {
     /// Strings, with their length in one more word.
     pub const TEXT: u32 = 7;
     pub const UNESCAPED: u32 = 8;
-    /// With the place after them. An object has one more word, with the [`name_bit`](super::name_bit) of each name.
+    /// With the place after them.
     pub const ARRAY: u32 = 9;
     pub const OBJECT: u32 = 10;
+    /// An object of many members, which ends with a word that has the [`name_bit`](super::name_bit) of each name.
+    pub const LARGE_OBJECT: u32 = 11;
 }
 
 /// A JSON text with an index of its values.
 ///
 /// Each value takes 4 to 12 bytes in the index: a word with its tag, and one or two more. Strings stay in the
-/// text; those with escapes, and those of values that were not read from a text, are stored beside it. So a tape takes
+/// text; those with escapes, and those of copies, are stored beside it. So a tape takes
 /// at most five times its text.
 #[derive(Default)]
 pub struct Tape<'t> {
@@ -43,23 +48,25 @@ pub struct Tape<'t> {
     pub decoded: FrozenMap<u32, Box<Option<Tape<'static>>>>,
 }
 
-/// Why a value could not be added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unbuilt {
-    #[error("no memory")]
-    NoMemory,
-    /// Its strings are longer than 256 MiB.
-    #[error("too long")]
-    TooLong,
-    /// It nests deeper than 127.
-    #[error("too deep")]
-    TooDeep,
-}
+/// A value could not be added: there is no memory for it, or its strings are longer than 256 MiB.
+#[derive(Debug, thiserror::Error)]
+#[error("no space for a value")]
+pub struct Full;
 
 /// Returns the bit of a name among those of an object, by which most names that it has not are told without a search.
 fn name_bit(name: &[u8]) -> u32 {
     let first = name.first().copied().map_or(0, usize::from);
     1 << ((5 * first + name.len()) % 32)
+}
+
+/// The most members of an object whose names are all compared.
+const FEW: u32 = 4;
+
+/// An array or object to which values are added.
+pub struct Open {
+    at: usize,
+    members: u32,
+    name_bits: u32,
 }
 
 /// The words of values, and the strings that are not in a text.
@@ -70,81 +77,129 @@ pub struct Index {
 }
 
 impl Index {
-    pub fn push(&mut self, words: &[u32]) -> Result<(), Unbuilt> {
+    pub fn push(&mut self, words: &[u32]) -> Result<(), Full> {
         if !grow(&mut self.words, words.len()) {
-            return Err(Unbuilt::NoMemory);
+            return Err(Full);
         }
         self.words.extend_from_slice(words);
         Ok(())
     }
 
-    fn push_wide(&mut self, tag: u32, bits: u64) -> Result<(), Unbuilt> {
+    fn push_wide(&mut self, tag: u32, bits: u64) -> Result<(), Full> {
         self.push(&[tag, bits as u32, (bits >> 32) as u32])
     }
 
-    pub fn push_bool(&mut self, value: bool) -> Result<(), Unbuilt> {
+    pub fn push_null(&mut self) -> Result<(), Full> {
+        self.push(&[tag::NULL])
+    }
+
+    pub fn push_bool(&mut self, value: bool) -> Result<(), Full> {
         self.push(&[if value { tag::TRUE } else { tag::FALSE }])
     }
 
-    pub fn push_unsigned(&mut self, value: u64) -> Result<(), Unbuilt> {
+    pub fn push_unsigned(&mut self, value: u64) -> Result<(), Full> {
         match u32::try_from(value) {
             Ok(small) if value < MAX_TEXT as u64 => self.push(&[tag::SMALL | small << TAG_BITS]),
             _ => self.push_wide(tag::UNSIGNED, value),
         }
     }
 
-    pub fn push_signed(&mut self, value: i64) -> Result<(), Unbuilt> {
+    pub fn push_signed(&mut self, value: i64) -> Result<(), Full> {
         match u64::try_from(value) {
             Ok(value) => self.push_unsigned(value),
             Err(_) => self.push_wide(tag::SIGNED, value.cast_unsigned()),
         }
     }
 
-    pub fn push_float(&mut self, value: f64) -> Result<(), Unbuilt> {
+    pub fn push_float(&mut self, value: f64) -> Result<(), Full> {
         self.push_wide(tag::FLOAT, value.to_bits())
     }
 
     /// Adds a string that is part of the text.
-    pub fn push_text(&mut self, offset: usize, length: usize) -> Result<(), Unbuilt> {
+    pub fn push_text(&mut self, offset: usize, length: usize) -> Result<(), Full> {
         // Both are below `MAX_TEXT`.
         self.push(&[tag::TEXT | (offset as u32) << TAG_BITS, length as u32])
     }
 
-    pub fn push_string(&mut self, value: &str) -> Result<(), Unbuilt> {
+    pub fn push_string(&mut self, value: &str) -> Result<(), Full> {
         let offset = self.strings.len();
         if offset + value.len() > MAX_TEXT {
-            return Err(Unbuilt::TooLong);
+            return Err(Full);
         }
         let growth = growth(self.strings.capacity(), offset, value.len());
         if growth > 0 {
-            self.strings.try_reserve_exact(growth).map_err(|_| Unbuilt::NoMemory)?;
+            self.strings.try_reserve_exact(growth).map_err(|_| Full)?;
         }
         self.strings.push_str(value);
         self.push(&[tag::UNESCAPED | (offset as u32) << TAG_BITS, value.len() as u32])
     }
 
-    /// Begins an array or object. Returns its place.
-    pub fn begin(&mut self, tag: u32) -> Result<usize, Unbuilt> {
+    /// Begins an array or object.
+    pub fn begin(&mut self, tag: u32) -> Result<Open, Full> {
         let at = self.words.len();
-        let words = if tag == tag::OBJECT { 2 } else { 1 };
-        self.push(&[tag, 0][..words])?;
-        Ok(at)
+        self.push(&[tag])?;
+        Ok(Open { at, members: 0, name_bits: 0 })
     }
 
-    /// Notes that the last string, which may be in the text, is the name of a member of the object at a place.
-    pub fn note_name(&mut self, at: usize, text: &str) {
+    /// Notes that the last string, which may be in the text, is the name of a member.
+    pub fn note_name(&self, object: &mut Open, text: &str) {
         let name = self.bytes_at(text, self.words.len() as u32 - 2);
-        self.words[at + 1] |= name_bit(name.unwrap_or_default());
+        object.members += 1;
+        object.name_bits |= name_bit(name.unwrap_or_default());
     }
 
-    /// Ends the array or object at a place.
-    pub fn end(&mut self, at: usize) -> Result<(), Unbuilt> {
+    /// Ends an array or object.
+    pub fn end(&mut self, Open { at, members, name_bits }: Open) -> Result<(), Full> {
+        if members > FEW {
+            self.words[at] = tag::LARGE_OBJECT;
+            self.push(&[name_bits])?;
+        }
         let end = self.words.len();
         if end >= MAX_TEXT {
-            return Err(Unbuilt::TooLong);
+            return Err(Full);
         }
         self.words[at] |= (end as u32) << TAG_BITS;
         Ok(())
+    }
+
+    /// Adds an array, whose elements `add` adds.
+    pub fn array<T>(
+        &mut self,
+        elements: impl IntoIterator<Item = T>,
+        add: impl Fn(&mut Self, T) -> Result<(), Full>,
+    ) -> Result<(), Full> {
+        let open = self.begin(tag::ARRAY)?;
+        elements.into_iter().try_for_each(|element| add(self, element))?;
+        self.end(open)
+    }
+
+    /// Adds an object, whose values `add` adds.
+    pub fn object<'a, T>(
+        &mut self,
+        members: impl IntoIterator<Item = (&'a str, T)>,
+        add: impl Fn(&mut Self, T) -> Result<(), Full>,
+    ) -> Result<(), Full> {
+        let mut open = self.begin(tag::OBJECT)?;
+        for (name, value) in members {
+            self.push_string(name)?;
+            self.note_name(&mut open, "");
+            add(self, value)?;
+        }
+        self.end(open)
+    }
+
+    /// Adds a copy of a value.
+    pub fn copy(&mut self, value: Value) -> Result<(), Full> {
+        // At once, as it may be large.
+        if !grow(&mut self.words, value.size()) {
+            return Err(Full);
+        }
+        match value.kind() {
+            Kind::String(text) => self.push_string(text),
+            Kind::Array(elements) => self.array(elements, Self::copy),
+            Kind::Object(object) => self.object(object.members(), Self::copy),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => self.push(value.words()),
+        }
     }
 
     #[inline]
@@ -174,7 +229,7 @@ impl Index {
         match word & 0xf {
             tag::UNSIGNED | tag::SIGNED | tag::FLOAT => at + 3,
             tag::TEXT | tag::UNESCAPED => at + 2,
-            tag::ARRAY | tag::OBJECT => word >> TAG_BITS,
+            tag::ARRAY | tag::OBJECT | tag::LARGE_OBJECT => word >> TAG_BITS,
             _ => at + 1,
         }
     }
@@ -221,7 +276,14 @@ impl Tape<'_> {
     /// Returns whether the object at a place may have a member with this name.
     #[inline]
     pub fn may_have(&self, at: u32, name: &str) -> bool {
-        self.index.words[at as usize + 1] & name_bit(name.as_bytes()) != 0
+        let end = self.end_of_members(at) as usize;
+        self.tag(at) == tag::OBJECT || self.index.words[end] & name_bit(name.as_bytes()) != 0
+    }
+
+    /// Returns the place after the members of the object at a place.
+    #[inline]
+    pub fn end_of_members(&self, at: u32) -> u32 {
+        self.after(at) - u32::from(self.tag(at) == tag::LARGE_OBJECT)
     }
 
     /// Returns the place after the value at a place.

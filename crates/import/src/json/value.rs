@@ -13,9 +13,6 @@ use super::{
     text::{is_blank, json_of, written},
 };
 
-/// The words of an object, followed by its members.
-const OBJECT_WORDS: u32 = 2;
-
 /// The words of a member's name, followed by its value.
 const NAME_WORDS: u32 = 2;
 
@@ -50,15 +47,20 @@ impl<'d> Value<'d> {
             tag::TRUE => Kind::Bool(true),
             tag::TEXT | tag::UNESCAPED => Kind::String(tape.text_at(at).unwrap_or_default()),
             tag::ARRAY => Kind::Array(Array::new(tape, at + 1, tape.after(at))),
-            tag::OBJECT => Kind::Object(self),
+            tag::OBJECT | tag::LARGE_OBJECT => Kind::Object(self),
             _ => tape.number_at(at).map_or(Kind::Null, Kind::Number),
         }
     }
 
-    /// Returns the words of a value that has no others in it.
+    /// Returns the words of a value, with those of the values in it.
     pub(super) fn words(self) -> &'d [u32] {
         let Self { tape, at } = self;
         tape.index.words.get(at as usize..tape.after(at) as usize).unwrap_or_default()
+    }
+
+    /// Returns the number of words in the index.
+    pub(super) fn size(self) -> usize {
+        self.words().len()
     }
 
     pub fn is_null(self) -> bool {
@@ -74,7 +76,7 @@ impl<'d> Value<'d> {
     }
 
     pub fn is_object(self) -> bool {
-        self.tape.tag(self.at) == tag::OBJECT
+        matches!(self.tape.tag(self.at), tag::OBJECT | tag::LARGE_OBJECT)
     }
 
     pub fn as_str(self) -> Option<&'d str> {
@@ -122,9 +124,9 @@ impl<'d> Value<'d> {
     /// Returns the places of the names of an object.
     fn names(self) -> impl Iterator<Item = u32> + Clone {
         let Self { tape, at } = self;
-        let end = tape.after(at);
+        let end = if self.is_object() { tape.end_of_members(at) } else { at };
         let before_end = move |name: u32| (name < end).then_some(name);
-        let first = if self.is_object() { before_end(at + OBJECT_WORDS) } else { None };
+        let first = before_end(at + 1);
         std::iter::successors(first, move |name| before_end(tape.after(name + NAME_WORDS)))
     }
 
@@ -167,18 +169,13 @@ impl<'d> Value<'d> {
 
     /// Returns the number of values and names of members in this value, itself included, up to a limit.
     pub fn count(self, limit: usize) -> usize {
-        let mut at = self.at;
-        let end = self.tape.after(at);
-        let mut count = 0;
-        while at < end && count < limit {
-            at = match self.tape.tag(at) {
-                tag::ARRAY => at + 1,
-                tag::OBJECT => at + OBJECT_WORDS,
-                _ => self.tape.after(at),
-            };
-            count += 1;
-        }
-        count
+        let with = |all: usize, value: Self| match limit.saturating_sub(all) {
+            0 => all,
+            left => all + value.count(left),
+        };
+        let all = self.as_array().into_iter().flatten().fold(1, with);
+        let values = self.names().map(|name| Self::new(self.tape, name + NAME_WORDS));
+        values.fold(all, |all, value| with(all + 1, value)).min(limit)
     }
 
     /// Returns how deep arrays and objects nest.
@@ -193,7 +190,13 @@ impl<'d> Value<'d> {
 
     /// Returns the canonical form; an empty text if there is no memory for it.
     pub fn canonical(self) -> String {
-        written(|out| write_canonical(&Canonical(self), out)).unwrap_or_default()
+        self.canonical_without(None)
+    }
+
+    /// Returns the canonical form without the members whose names begin so.
+    pub(crate) fn canonical_without(self, prefix: Option<&str>) -> String {
+        let value = Canonical { value: self, without: prefix };
+        written(|out| write_canonical(&value, out)).unwrap_or_default()
     }
 
     /// Returns the value as JSON without white space; an empty text if there is no memory for it.
@@ -226,19 +229,32 @@ pub fn write_canonical(value: &impl Serialize, out: impl io::Write) -> serde_jso
 }
 
 /// A value for [`write_canonical`], with sorted members.
-pub struct Canonical<'d>(pub Value<'d>);
+pub struct Canonical<'d> {
+    value: Value<'d>,
+    /// The beginning of the names of members that are left out.
+    without: Option<&'d str>,
+}
+
+impl<'d> Canonical<'d> {
+    pub fn of(value: Value<'d>) -> Self {
+        Self { value, without: None }
+    }
+}
 
 impl Serialize for Canonical<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.kind() {
+        let inner = |value| Canonical { value, ..*self };
+        match self.value.kind() {
             Kind::Number(number) if number.is_f64() => number.as_f64().serialize(serializer),
-            Kind::Array(elements) => serializer.collect_seq(elements.map(Canonical)),
+            Kind::Array(elements) => serializer.collect_seq(elements.map(inner)),
             Kind::Object(object) => {
-                let members = object.sorted_members();
-                serializer.collect_map(members.map(|(name, value)| (name, Canonical(value))))
+                let is_kept =
+                    |name: &str| !self.without.is_some_and(|begin| name.starts_with(begin));
+                let members = object.sorted_members().filter(|(name, _)| is_kept(name));
+                serializer.collect_map(members.map(|(name, value)| (name, inner(value))))
             }
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => {
-                self.0.serialize(serializer)
+                self.value.serialize(serializer)
             }
         }
     }

@@ -5,7 +5,7 @@ use std::{borrow::Borrow, collections::HashSet, mem};
 use super::{
     harness::{Harness, SETUP},
     items,
-    message::{Messages, Side, Sides, messages_of, unwrapped},
+    message::{Message, Messages, Side, Sides, messages_of, unwrapped},
     part_type::{parts, typed},
     parts::{
         call_of_part, calls, calls_in_text, content, is_function_call, result_of_part, stored,
@@ -88,24 +88,52 @@ impl Conversation {
     /// Returns a conversation of these messages alone.
     pub fn of(messages: &Messages) -> Self {
         let mut conversation = Self::default();
-        conversation.read_messages(messages.iter());
+        messages.iter().for_each(|message| conversation.read(message));
         conversation
+    }
+
+    /// Reads what is recorded of a message.
+    fn read(&mut self, message: Message) {
+        match message {
+            Message::Whole(None, message) => self.read_message(message),
+            Message::Whole(role, message) => self.read_as(role, message.text("type"), message),
+            Message::Content(Side::Input, content) => self.read_user(Some(stored(content))),
+            Message::Content(Side::Output, content) => {
+                self.end_turn();
+                self.read_assistant(None, Some(stored(content)));
+            }
+            Message::Calls(calls) => {
+                self.end_turn();
+                let turn = self.turn();
+                self.call_all(Some(calls), turn);
+            }
+        }
     }
 
     pub fn read_messages<'d>(&mut self, messages: impl IntoIterator<Item = Value<'d>>) {
         messages.into_iter().for_each(|message| self.read_message(message));
     }
 
-    pub fn read_sides(&mut self, [input, output]: &Sides) {
-        self.read_messages(input.iter().flat_map(Messages::iter));
-        self.read_answer(output.iter().flat_map(Messages::iter));
+    /// Reads the messages of both sides of a model call. Returns how many events are of its input.
+    pub fn read_sides(&mut self, [input, output]: &Sides) -> usize {
+        input.iter().flat_map(Messages::iter).for_each(|message| self.read(message));
+        let count = self.events.len();
+        self.answer_by(|own| {
+            output.iter().flat_map(Messages::iter).for_each(|message| own.read(message));
+        });
+        count
     }
 
     /// Reads messages that are one answer of the assistant.
     pub fn read_answer<'d>(&mut self, messages: impl IntoIterator<Item = Value<'d>>) {
+        self.answer_by(|own| own.read_messages(messages));
+    }
+
+    /// Reads one answer of the assistant.
+    fn answer_by(&mut self, read: impl FnOnce(&mut Self)) {
         self.open = None;
         self.is_answer = true;
-        self.read_messages(messages);
+        read(self);
         self.is_answer = false;
         self.open = None;
     }
@@ -339,6 +367,7 @@ impl Conversation {
         let invocations = message
             .member("toolInvocations")
             .or_else(|| message.object("content").member("toolInvocations"))
+            .or_else(|| content.member("toolInvocations"))
             .and_then(|invocations| invocations.decoded().as_array());
         for invocation in invocations.into_iter().flatten() {
             match invocation.as_object().map(ToolPart::of_invocation) {

@@ -4,7 +4,7 @@ use super::part_type::typed;
 use crate::{
     call::{Call, ToolResult},
     failure::{flag, has_failed},
-    json::{Build, Builder, Document, Kind, Members, Unbuilt, Value},
+    json::{Members, Value},
     part::{self, OF_TOOL},
     skipped::Skipped,
     text::Output,
@@ -26,24 +26,9 @@ pub fn output(kind: &str, part: Value) -> Option<Output> {
     }
     let is_error = content.name("error_code").is_some()
         || has_failed(content.get("return_code")) == Some(true);
-    let text = Document::of(Readable(content)).root().canonical();
+    // What only the server can read is no text.
+    let text = content.canonical_without(Some("encrypted_"));
     Some(Output { text, failed: flag(content).or(Some(is_error)) })
-}
-
-/// A value without what only the server can read.
-struct Readable<'d>(Value<'d>);
-
-impl Build for Readable<'_> {
-    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
-        match self.0.kind() {
-            Kind::Array(elements) => out.array(elements.map(Readable)),
-            Kind::Object(object) => {
-                let members = object.members().filter(|(name, _)| !name.starts_with("encrypted_"));
-                out.object(members.map(|(name, value)| (name, Readable(value))))
-            }
-            _ => self.0.build(out),
-        }
-    }
 }
 
 /// Returns whether a command of a shell was cut off or failed.

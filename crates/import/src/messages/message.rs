@@ -2,7 +2,7 @@
 
 use super::parts::is_call;
 use crate::{
-    json::{self, Array, Build, Document, Made, Members, Value},
+    json::{self, Array, Document, Members, Value},
     part::is_item,
 };
 
@@ -26,25 +26,38 @@ impl Side {
     }
 }
 
+/// A message, or what is recorded of one.
+#[derive(Clone, Copy)]
+pub enum Message<'d> {
+    /// A message, and the role in place of its own.
+    Whole(Option<&'d str>, Value<'d>),
+    /// The content of a message of the user or of the assistant.
+    Content(Side, Value<'d>),
+    /// The calls of an answer.
+    Calls(Array<'d>),
+}
+
 /// The messages of a value.
 pub enum Messages<'d> {
     Recorded(Array<'d>),
-    /// Those that are made of parts of the value.
+    Listed(Vec<Message<'d>>),
+    /// An array of those that are made of parts of the value.
     Made(Document<'static>),
 }
 
 impl<'d> Messages<'d> {
-    /// Returns messages that are built; `None` if there are none, or if one nests too deep.
-    pub fn made<T: Build>(messages: impl IntoIterator<Item = T>) -> Option<Self> {
-        let built = Document::build_all(messages).ok()?;
-        (!built.roots().is_empty()).then_some(Self::Made(built))
+    pub fn one(message: Message<'d>) -> Self {
+        Self::Listed(vec![message])
     }
 
-    pub fn iter(&self) -> Array<'_> {
-        match self {
-            Self::Recorded(messages) => *messages,
-            Self::Made(document) => document.roots(),
-        }
+    pub fn iter(&self) -> impl Iterator<Item = Message<'_>> {
+        let (recorded, listed) = match self {
+            Self::Recorded(messages) => (Some(*messages), &[][..]),
+            Self::Listed(messages) => (None, &messages[..]),
+            Self::Made(document) => (document.root().as_array(), &[][..]),
+        };
+        let recorded = recorded.into_iter().flatten();
+        recorded.map(|message| Message::Whole(None, message)).chain(listed.iter().copied())
     }
 }
 
@@ -110,15 +123,6 @@ pub fn is_readable(role: Option<&str>, kind: &str, message: Value) -> bool {
     is_typed || is_item(kind)
 }
 
-/// Returns an object of these members with a role in place of its own.
-pub fn with_role<'d>(
-    role: &'d str,
-    members: impl IntoIterator<Item = (&'d str, Value<'d>)>,
-) -> Made<'d> {
-    let members = members.into_iter().map(|(name, value)| (name, Made::Value(value)));
-    Made::Object(members.chain([("role", Made::Text(role))]).collect())
-}
-
 /// Returns the messages of a value that was recorded as input or as output; `None` if none can be read.
 pub fn messages_of(value: Value, side: Side) -> Option<Messages> {
     let value = value.decoded();
@@ -130,13 +134,7 @@ pub fn messages_of(value: Value, side: Side) -> Option<Messages> {
 }
 
 pub fn content_of(side: Side, content: Value) -> Option<Messages> {
-    Messages::made([with_role(side.role(), [("content", content)])])
-}
-
-fn of_calls(calls: Array) -> Option<Messages> {
-    let calls = Made::List(calls.map(Made::Value).collect());
-    let role = ("role", Made::Text("assistant"));
-    Messages::made([Made::Object([role, ("tool_calls", calls)].into())])
+    Some(Messages::one(Message::Content(side, content)))
 }
 
 fn of_array(value: Value<'_>) -> Option<Messages<'_>> {
@@ -148,7 +146,7 @@ fn of_array(value: Value<'_>) -> Option<Messages<'_>> {
         return of_array(first);
     }
     if !elements.is_empty() && elements.iter().all(is_call) {
-        return of_calls(elements);
+        return Some(Messages::one(Message::Calls(elements)));
     }
     let is_conversation = elements.iter().all(Value::is_object) && elements.iter().any(is_message);
     is_conversation.then_some(Messages::Recorded(elements))
@@ -168,14 +166,14 @@ fn of_object<'d>(object: Value<'d>, side: Side) -> Option<Messages<'d>> {
     let one = |message: Value<'d>| Some(Messages::Recorded(message.alone()));
     let first = |name| object.list(name).and_then(Array::first);
     if let Some(content) = first("candidates").object("content") {
-        return Messages::made([with_role("assistant", content.members())]);
+        return Some(Messages::one(Message::Whole(Some("assistant"), content)));
     }
     let itself = || is_message(object).then_some(object);
     if let Some(message) = first("choices").member("message").or_else(itself) {
         return one(message);
     }
     if is_call(object) {
-        return of_calls(object.alone());
+        return Some(Messages::one(Message::Calls(object.alone())));
     }
     let content = object.get("content");
     let inside = || content.filter(|content| is_message(*content));

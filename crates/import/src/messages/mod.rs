@@ -14,8 +14,8 @@ pub use self::{
     conversation::{Conversation, human},
     harness::{Harness, SETUP},
     message::{
-        CONTENTS, Messages, Side, Sides, content_of, is_message, is_readable, messages_of,
-        unwrapped, with_role,
+        CONTENTS, Message, Messages, Side, Sides, content_of, is_message, is_readable, messages_of,
+        unwrapped,
     },
     part_type::{is_result_type, is_typed, parts},
     parts::{call_of_part, content, result_of_part},

@@ -7,12 +7,7 @@ use std::{
 
 use super::span::Span;
 use crate::{
-    answers::answered_calls,
-    call::Call,
-    events::Event,
-    json,
-    messages::{Conversation, Messages},
-    run::Run,
+    answers::answered_calls, call::Call, events::Event, json, messages::Conversation, run::Run,
     skipped::Skipped,
 };
 
@@ -64,10 +59,7 @@ impl History {
         let mut conversation = Conversation::default();
         (conversation.next, conversation.given) = (run.next, mem::take(&mut run.given));
         span.given.iter().for_each(|given| conversation.read_given(*given));
-        let [input, output] = &span.sides;
-        conversation.read_messages(input.iter().flat_map(Messages::iter));
-        let repeated = conversation.events.len();
-        conversation.read_answer(output.iter().flat_map(Messages::iter));
+        let repeated = conversation.read_sides(&span.sides);
         (run.next, run.given) = (conversation.next, mem::take(&mut conversation.given));
         self.skipped.max(&conversation.skipped);
         run.possible_calls.merge(conversation.possible_calls);

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, mem};
 
 use crate::{
     facts::Tokens,
-    json::{Document, Made, Members, Value},
-    messages::{self, CONTENTS, Messages, Side, Sides, messages_of, with_role},
+    json::{Document, Full, Index, Members, Value},
+    messages::{self, CONTENTS, Message, Messages, Side, Sides, messages_of},
     spans::{Recorded, Span, SpanKind, is_empty},
 };
 
@@ -112,10 +112,10 @@ pub(super) fn event_messages(
     let recorded = |name, side| -> Vec<_> {
         let value = attributes.member(name).or_else(|| body?.member(name));
         let messages = value.and_then(|value| messages_of(value, side));
-        messages.iter().flat_map(Messages::iter).map(Document::of).collect()
+        messages.iter().flat_map(Messages::iter).filter_map(copied).collect()
     };
     let said = |role: &str, member: Option<&str>| -> Vec<_> {
-        said(attributes, body, role, member).map(Document::of).into_iter().collect()
+        said(attributes, body, role, member).into_iter().collect()
     };
     Some(match name? {
         "gen_ai.client.inference.operation.details" => [
@@ -133,13 +133,67 @@ pub(super) fn event_messages(
     })
 }
 
+/// A part of a message that is made of recorded values.
+enum Made<'d> {
+    Text(&'d str),
+    Value(Value<'d>),
+    List(Vec<Self>),
+    Object(BTreeMap<&'d str, Self>),
+}
+
+impl Made<'_> {
+    fn add(index: &mut Index, made: &Self) -> Result<(), Full> {
+        match made {
+            Self::Text(text) => index.push_string(text),
+            Self::Value(value) => index.copy(*value),
+            Self::List(elements) => index.array(elements, Self::add),
+            Self::Object(members) => {
+                index.object(members.iter().map(|(name, value)| (*name, value)), Self::add)
+            }
+        }
+    }
+
+    /// Returns what is made by itself; `None` if there is no memory for it.
+    fn document(&self) -> Option<Document<'static>> {
+        Document::build(|index| Self::add(index, self)).ok()
+    }
+}
+
+/// Returns messages that are made; `None` if there are none.
+fn made<'d>(messages: Vec<Made>) -> Option<Messages<'d>> {
+    let is_any = !messages.is_empty();
+    is_any.then(|| Made::List(messages).document())?.map(Messages::Made)
+}
+
+/// Returns a message of these members with a role in place of its own.
+fn with_role<'d>(
+    role: &'d str,
+    members: impl IntoIterator<Item = (&'d str, Value<'d>)>,
+) -> Option<Document<'static>> {
+    let members = members.into_iter().map(|(name, value)| (name, Made::Value(value)));
+    Made::Object(members.chain([("role", Made::Text(role))]).collect()).document()
+}
+
+fn copied(message: Message) -> Option<Document<'static>> {
+    match message {
+        Message::Whole(None, message) => Document::copy(message).ok(),
+        Message::Whole(Some(role), message) => with_role(role, message.members()),
+        Message::Content(side, content) => with_role(side.role(), [("content", content)]),
+        Message::Calls(calls) => {
+            let calls = Made::List(calls.map(Made::Value).collect());
+            let role = Made::Text(Side::Output.role());
+            Made::Object(BTreeMap::from([("role", role), ("tool_calls", calls)])).document()
+        }
+    }
+}
+
 /// Returns the message in an event, which is its payload or a member of that; `None` if there is none.
 fn said<'d>(
     attributes: Value<'d>,
     body: Option<Value<'d>>,
     role: &'d str,
     member: Option<&str>,
-) -> Option<Made<'d>> {
+) -> Option<Document<'static>> {
     let is_message = |value: Value| CONTENTS.iter().any(|name| value.has(name));
     let inside = |payload: Value<'d>| Some(payload.member(member?)?.decoded());
     let event = || attributes.member("gen_ai.event.content").map(Value::decoded);
@@ -157,12 +211,13 @@ fn said<'d>(
                 _ => (name, value),
             };
             let role = attributes.text("role").unwrap_or(role);
-            Some(with_role(role, attributes.members().map(decoded)))
+            with_role(role, attributes.members().map(decoded))
         }
-        Some(message) if !message.is_object() => Some(with_role(role, [("content", message)])),
-        Some(message) if is_message(message) => {
-            Some(with_role(message.text("role").unwrap_or(role), message.members()))
-        }
+        Some(message) if !message.is_object() => with_role(role, [("content", message)]),
+        Some(message) if is_message(message) => match message.text("role") {
+            Some(_) => Document::copy(message).ok(),
+            None => with_role(role, message.members()),
+        },
         _ => None,
     }
 }
@@ -230,14 +285,19 @@ pub(super) fn interpret(recorded: &Recorded, keeps_given: bool) -> Span<'_> {
 }
 
 /// Returns the messages of a side, at the first place that has some.
-fn messages<'d>(attributes: Value<'d>, events: &[Document], side: Side) -> Option<Messages<'d>> {
+fn messages<'d>(
+    attributes: Value<'d>,
+    events: &'d [Document<'static>],
+    side: Side,
+) -> Option<Messages<'d>> {
     PLACES[side as usize].iter().find_map(|place| match place {
         Place::Json(_) => messages_of(json_at(attributes, place)?, side),
         Place::Flat(prefix, infix) => flat_messages(attributes, prefix, infix, side),
         Place::Answer => answer(attributes),
         Place::Events => {
-            let messages = events.iter().flat_map(Document::roots);
-            Messages::made(messages).or_else(|| events_in_attribute(attributes, side))
+            let messages = events.iter().map(|event| Message::Whole(None, event.root()));
+            let messages = (!events.is_empty()).then(|| Messages::Listed(messages.collect()));
+            messages.or_else(|| events_in_attribute(attributes, side))
         }
     })
 }
@@ -267,10 +327,15 @@ fn said_of_tool<'m>(
     kind: &str,
     member: &str,
 ) -> Option<Value<'m>> {
-    messages.iter().find_map(|message| {
-        let part = messages::parts(message.member("parts")).find(|part| part.0 == kind);
-        let content = || message.member("content").filter(|_| message.text("role") == Some(role));
-        part.and_then(|(_, part)| part.member(member)).or_else(content)
+    messages.iter().find_map(|message| match message {
+        Message::Whole(own, message) => {
+            let part = messages::parts(message.member("parts")).find(|part| part.0 == kind);
+            let is_said = own.or_else(|| message.text("role")) == Some(role);
+            let content = || message.member("content").filter(|_| is_said);
+            part.and_then(|(_, part)| part.member(member)).or_else(content)
+        }
+        Message::Content(side, content) => Some(content).filter(|_| side.role() == role),
+        Message::Calls(_) => None,
     })
 }
 
@@ -280,7 +345,7 @@ fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Messages
     let said = events.filter_map(|event| event_messages(event.text("event.name"), event, None));
     let messages = said.flat_map(|mut said| mem::take(&mut said[side as usize]));
     let messages: Vec<_> = messages.collect();
-    Messages::made(messages.iter().flat_map(Document::roots))
+    made(messages.iter().map(|message| Made::Value(message.root())).collect())
 }
 
 fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
@@ -298,7 +363,7 @@ fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
     ];
     let parts = parts.into_iter().filter_map(|(name, part)| Some((name, part?)));
     let message: BTreeMap<_, _> = parts.collect();
-    if message.len() > 1 { Messages::made([Made::Object(message)]) } else { None }
+    if message.len() > 1 { made(vec![Made::Object(message)]) } else { None }
 }
 
 fn flat_messages<'d>(
@@ -315,7 +380,8 @@ fn flat_messages<'d>(
             messages.entry(index).or_default().push((field, value));
         }
     }
-    Messages::made(messages.into_values().filter_map(|fields| unflattened(fields, side.role())))
+    let messages = messages.into_values().filter_map(|fields| unflattened(fields, side.role()));
+    made(messages.collect())
 }
 
 fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u64, &'a str)> {

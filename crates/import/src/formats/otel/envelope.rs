@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::attributes::{event_messages, is_kept};
 use crate::{
     chat::is_given,
-    json::{Build, Builder, Document, Members, Object, Unbuilt, Value},
+    json::{Document, Full, Index, Members, Value},
     limits::MAX_VALUES,
     spans::Recorded,
     time,
@@ -41,8 +41,10 @@ pub(super) fn logs(value: Value<'_>) -> impl Iterator<Item = Value<'_>> {
     scopes.flat_map(|scope| scope.elements("logRecords"))
 }
 
+const STATUS: [&str; 3] = ["error", "otel.status_code", "otel.status_description"];
+
 /// Returns a span of OTLP or of Jaeger, or a single one, and the id of its trace; `None` if it has no trace id.
-pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Recorded)>, Unbuilt> {
+pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Recorded)>, Full> {
     let Some(trace) = trace_id(value) else { return Ok(None) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
     let parent = value
@@ -51,8 +53,8 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
         .or_else(|| value.elements("references").find(is_parent).name("spanID"));
     let times = ["startTimeUnixNano", "startTime", "start_time", "timestamp"];
     let ends = ["endTimeUnixNano", "endTime", "end_time"];
-    // Those of Jaeger, which has the status in them.
-    let tags = all_attributes(value.get("tags"))?;
+    // Jaeger has the status in the attributes.
+    let tags = attributes(value.get("tags"), |name| STATUS.contains(&name))?;
     let tags = tags.root();
     let is_error = tags.flag("error") == Some(true) || tags.text("error") == Some("true");
     let status = value.object("status");
@@ -78,7 +80,7 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
         end: value.first(&ends).and_then(time::instant).or_else(|| after(start?)),
         has_failed: is_error || code.is_some_and(is_error_code),
         message: message.or(tags.text("otel.status_description")).map(Into::into),
-        attributes: attributes(value.get("attributes").or(Some(tags)), |name| {
+        attributes: attributes(value.get("attributes").or(value.get("tags")), |name| {
             is_kept(name) || (keeps_given && is_given(name))
         })?,
         dropped: dropped.and_then(|count| count.try_into().ok()).unwrap_or(0),
@@ -101,13 +103,17 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
 }
 
 /// Returns a log record and the id of its trace; `None` if it has no messages or no span.
-pub(super) fn log(record: Value) -> Result<Option<(String, Log)>, Unbuilt> {
+pub(super) fn log(record: Value) -> Result<Option<(String, Log)>, Full> {
     let attributes = all_attributes(record.get("attributes"))?;
     let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
-    let plain = |body| Document::build(Attribute::Wrapped(body));
-    let body = record.member("body").map(plain).transpose()?;
-    let sides = event_messages(name, attributes, body.as_ref().map(Document::root));
+    let body = record.member("body").map(Attribute::Wrapped);
+    let built = Document::build(|index| match body.filter(|body| body.recorded().is_none()) {
+        Some(body) => add(index, body),
+        None => index.push_null(),
+    })?;
+    let body = body.map(|body| body.recorded().unwrap_or(built.root()));
+    let sides = event_messages(name, attributes, body);
     let span = id(record, &["spanId", "span_id"]).map(Into::into);
     Ok(trace_id(record).zip(span.zip(sides)))
 }
@@ -132,18 +138,17 @@ fn is_error_code(code: Value) -> bool {
 fn attributes(
     value: Option<Value>,
     is_kept: impl Fn(&str) -> bool,
-) -> Result<Document<'static>, Unbuilt> {
+) -> Result<Document<'static>, Full> {
     let kept = members(value).filter(|(name, _)| is_kept(name));
     let values = kept.clone().map(|(_, Attribute::Plain(value) | Attribute::Wrapped(value))| value);
     let mut counts = values.map(|value| value.count(MAX_VALUES + 1));
     if counts.try_fold(MAX_VALUES, usize::checked_sub).is_none() {
-        return Err(Unbuilt::TooLong);
+        return Err(Full);
     }
-    let kept: Vec<_> = kept.collect();
-    Document::build(Object(&kept))
+    Document::build(|index| index.object(kept, add))
 }
 
-fn all_attributes(value: Option<Value>) -> Result<Document<'static>, Unbuilt> {
+fn all_attributes(value: Option<Value>) -> Result<Document<'static>, Full> {
     attributes(value, |_| true)
 }
 
@@ -164,23 +169,39 @@ fn members<'d>(value: Option<Value<'d>>) -> impl Iterator<Item = (&'d str, Attri
     plain.chain(pairs.filter_map(wrapped))
 }
 
-/// Without the wrapper.
-impl Build for Attribute<'_> {
-    fn build(&self, out: &mut Builder) -> Result<(), Unbuilt> {
+impl<'d> Attribute<'d> {
+    /// Returns the value, if it is in the log without wrappers in it.
+    fn recorded(self) -> Option<Value<'d>> {
         let value = match self {
             Self::Wrapped(value) if value.is_object() => value,
-            Self::Plain(value) | Self::Wrapped(value) => return value.build(out),
+            Self::Plain(value) | Self::Wrapped(value) => return Some(value),
         };
-        let Some((kind, inner)) = value.members().next() else { return None::<bool>.build(out) };
-        match kind {
-            "intValue" => match inner.as_str().and_then(|digits| digits.parse::<i64>().ok()) {
-                Some(number) => number.build(out),
-                None => inner.build(out),
-            },
-            "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => inner.build(out),
-            "arrayValue" => out.array(inner.elements("values").map(Attribute::Wrapped)),
-            "kvlistValue" => out.object(members(inner.get("values"))),
-            _ => value.build(out),
+        match value.members().next()? {
+            ("arrayValue" | "kvlistValue", _) => None,
+            ("intValue", inner) if inner.is_string() => None,
+            ("stringValue" | "intValue" | "boolValue" | "doubleValue" | "bytesValue", inner) => {
+                Some(inner)
+            }
+            _ => Some(value),
         }
+    }
+}
+
+/// Adds an attribute without its wrapper.
+fn add(index: &mut Index, attribute: Attribute) -> Result<(), Full> {
+    if let Some(value) = attribute.recorded() {
+        return index.copy(value);
+    }
+    let (Attribute::Plain(value) | Attribute::Wrapped(value)) = attribute;
+    match value.members().next() {
+        None => index.push_null(),
+        Some(("arrayValue", inner)) => {
+            index.array(inner.elements("values").map(Attribute::Wrapped), add)
+        }
+        Some(("kvlistValue", inner)) => index.object(members(inner.get("values")), add),
+        Some((_, inner)) => match inner.as_str().and_then(|digits| digits.parse().ok()) {
+            Some(number) => index.push_signed(number),
+            None => index.copy(inner),
+        },
     }
 }
