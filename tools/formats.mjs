@@ -1,4 +1,4 @@
-/** Copies what the files of the formats say of themselves into the types and docs/importers.md, before each build. */
+/** Copies what the files of the formats say of themselves into the types and docs/formats.md, before each build. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -45,7 +45,7 @@ export function filesOfFormats() {
 			.map((cells) => `| ${cells.join(" | ")} |`)
 			.concat(rows)
 			.join("\n");
-	const [types, docs] = ["lib/types/logs.d.ts", "docs/importers.md"];
+	const [types, docs] = ["lib/types/logs.d.ts", "docs/formats.md"];
 	const names = all.map(({ name }) => `\t"${name}",\n`).join("");
 	const rows = all.map(
 		({ name, row, date, evidence }) => `| \`${name}\` | ${row} | ${date}, ${evidence} |`,
