@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::attributes::{event_messages, is_kept};
 use crate::{
     chat::is_given,
-    json::{Document, Full, Index, Members, Value},
+    json::{Array, Document, Full, Index, Members, Value},
     limits::MAX_VALUES,
     spans::Recorded,
     time,
@@ -13,6 +13,14 @@ use crate::{
 
 /// The id of the span of a log record, and its messages.
 pub(super) type Log = (String, [Vec<Document<'static>>; 2]);
+
+/// The spans of a page of Phoenix, as its API and its clients return it.
+const PAGES: [&str; 2] = ["data", "spans"];
+
+/// Returns whether a value is a page of spans.
+pub(super) fn is_page(value: Value) -> bool {
+    PAGES.iter().any(|name| value.list(name).and_then(Array::first).is_some_and(is_span))
+}
 
 pub(super) fn is_span(value: Value) -> bool {
     value.text("name").is_some()
@@ -31,7 +39,9 @@ pub(super) fn spans(value: Value<'_>) -> impl Iterator<Item = Value<'_>> {
         names.flat_map(move |name| resource.elements(name))
     });
     let of_jaeger = whole.elements("data");
-    single.into_iter().chain(scopes.chain(of_jaeger).flat_map(|scope| scope.elements("spans")))
+    let inside = scopes.chain(of_jaeger).flat_map(|scope| scope.elements("spans"));
+    let of_phoenix = PAGES.into_iter().flat_map(move |name| whole.elements(name));
+    single.into_iter().chain(inside).chain(of_phoenix.filter(|value| is_span(*value)))
 }
 
 /// Returns the log records of a value.

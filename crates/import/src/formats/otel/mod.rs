@@ -1,11 +1,12 @@
 //! Spans and log records of OpenTelemetry.
 //!
-//! | OpenTelemetry: OTLP/JSON, Tempo, Jaeger, single spans; with the conventions for GenAI, OpenInference, the AI SDK, OpenLLMetry, Strands Agents | an agent's span, or the rest of a trace | an error of the span |
+//! | OpenTelemetry: OTLP/JSON, Tempo, Jaeger, pages of Phoenix, single spans; with the conventions for GenAI, OpenInference, the AI SDK, OpenLLMetry, Strands Agents | an agent's span, or the rest of a trace | an error of the span |
 //!
 //! - spans in the tests of OpenInference and agentevals | 1fe497f1, bf9fe11b | 2026-11-22 | captured
 //! - spans of the AI SDK | `ai` 7.0.173 | 2026-11-22 | captured
 //! - the GenAI conventions of OpenTelemetry | | 2026-11-22 | source
 //! - spans of Strands Agents, GenAI conventions 1.40 | 1.x | 2026-11-26 | written
+//! - answers of Phoenix's `/v1/projects/{project}/spans`, compared with its schema | | 2026-11-29 | written
 
 mod attributes;
 mod envelope;
@@ -32,6 +33,7 @@ fn fits(value: Value, _kind: Option<&str>) -> bool {
     ["resourceSpans", "resourceLogs", "batches"].into_iter().any(is_list)
         || value.object("trace").list("resourceSpans").is_some()
         || first.list("spans").is_some()
+        || envelope::is_page(value)
         || envelope::is_span(value)
 }
 
