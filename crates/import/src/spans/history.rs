@@ -105,13 +105,10 @@ impl History {
         }
     }
 
-    /// Returns whether another call had the id of this one, and was answered.
+    /// Returns whether a call had the id of this one, and was answered.
     fn is_used_again(&self, call: &Call) -> bool {
         let last = call.id.as_ref().and_then(|id| self.call(id));
-        let earlier = last.and_then(|place| self.events[place].call());
-        let is_other =
-            |earlier: &Call| (&earlier.name, &earlier.input) != (&call.name, &call.input);
-        last.is_some_and(|place| self.answers.contains_key(&place)) && earlier.is_some_and(is_other)
+        last.is_some_and(|place| self.answers.contains_key(&place))
     }
 
     /// Returns the place of the last call with an id, also of earlier model calls: some logs record only new messages.
