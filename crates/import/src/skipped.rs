@@ -50,6 +50,16 @@ impl Skipped {
         elements.into_iter().flatten().filter_map(Value::as_object)
     }
 
+    /// Counts a record of a session.
+    pub fn add_record(&mut self, kind: &str) {
+        self.add(format!("record:{kind}"));
+    }
+
+    /// Counts a message with this role, which it must have.
+    pub fn add_role(&mut self, role: Option<&str>) {
+        self.add(role.map_or_else(|| "malformed".into(), |role| format!("role:{role}")));
+    }
+
     /// Counts a part.
     pub fn add_part(&mut self, kind: &str) {
         self.add(format!("part:{kind}"));

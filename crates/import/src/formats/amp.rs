@@ -33,8 +33,7 @@ fn read(thread: Value, out: &mut Sink) {
     run.read_each(thread.get("messages"), |run, message| match message.text("role") {
         Some("assistant") => run.read_message(message),
         Some("user") => read_user(message, run),
-        Some(role) => run.skipped.add(format!("role:{role}")),
-        None => run.skipped.add("malformed"),
+        role => run.skipped.add_role(role),
     });
     out.run(run);
 }

@@ -5,7 +5,7 @@
 //! - transcripts in the tests of agent-sessions and codeburn | 1.1.14; 651e854f, ed8fa3af | 2026-11-28 | captured
 
 use crate::{
-    call::{Call, CallInput},
+    call::CallInput,
     events::Event,
     format::{Format, open},
     json::{Members, Value, trimmed},
@@ -48,22 +48,22 @@ impl sessions::Session for Session {
         match (record.text("type").unwrap_or_default(), record.text("source")) {
             ("USER_INPUT", _) => read_user(content, run),
             ("PLANNER_RESPONSE", _) => {
-                let turn = run.next_turn();
+                run.end_turn();
                 run.events.extend(record.name("thinking").map(Event::reasoned));
                 run.events.extend(record.name("content").map(Event::said));
                 run.read_each(record.member("tool_calls"), |run, call| {
                     // Each argument is JSON in a string.
                     let args = call.object("args").into_iter().flat_map(Value::members);
                     let input = CallInput::of(args.map(|(name, value)| (name, value.decoded())));
-                    run.call(Call::new(call.name("name"), input, None, turn));
+                    run.tool_call(call.name("name"), input, None);
                 });
             }
             (kind, Some("MODEL")) if record.has("content") || kind != "GENERIC" => {
                 let failed = (record.text("status") == Some("ERROR")).then_some(true);
                 let output = text_of(record.member("content"), &mut run.skipped);
-                run.events.push(Event::Result(output.into_result(failed)));
+                run.tool_result(None, output, failed);
             }
-            (kind, _) => run.skipped.add(format!("record:{kind}")),
+            (kind, _) => run.skipped.add_record(kind),
         }
     }
 }

@@ -5,8 +5,6 @@
 //! - trajectories in the tests of Phoenix | ATIF 1.8; 9478f954 | 2026-11-22 | captured
 
 use crate::{
-    call::ToolResult,
-    events::Event,
     facts::Tokens,
     failure::flag,
     format::{Format, Sink},
@@ -86,7 +84,7 @@ fn read_source(step: Value, source: &str, content: Option<Value>, run: &mut Run)
             run.read_assistant(Some(step), content);
         }
         "system" => run.read_system(content),
-        _ => return run.skipped.add(format!("role:{source}")),
+        _ => return run.skipped.add_role(Some(source)),
     }
     let is_compaction = step.object("extra").member("context_management").is_some();
     for result in step.object("observation").elements("results") {
@@ -98,9 +96,8 @@ fn read_source(step: Value, source: &str, content: Option<Value>, run: &mut Run)
         } else if content.is_none() && result.member("subagent_trajectory_ref").is_some() {
             run.skipped.add("subagent_ref");
         } else {
-            let id = result.name("source_call_id").map(Into::into);
-            let result = text_of(content, &mut run.skipped).into_result(flag(result));
-            run.events.push(Event::Result(ToolResult { id, ..result }));
+            let output = text_of(content, &mut run.skipped);
+            run.tool_result(result.name("source_call_id"), output, flag(result));
         }
     }
 }

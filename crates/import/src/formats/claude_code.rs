@@ -192,7 +192,7 @@ impl Session {
             return run.skipped.add("continuation");
         }
         if !matches!(kind, "user" | "assistant") && queued.is_none() {
-            return run.skipped.add(format!("record:{kind}"));
+            return run.skipped.add_record(kind);
         }
         if is_repeated {
             return run.skipped.add("repeated");

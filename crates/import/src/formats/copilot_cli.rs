@@ -9,7 +9,6 @@
 use std::mem;
 
 use crate::{
-    call::ToolResult,
     events::Event,
     facts::Tokens,
     failure::{flag, has_failed},
@@ -129,7 +128,7 @@ impl sessions::Session for Session {
                 let prompt = prompt.map(|prompt| (prompt.into(), Origin::Human));
                 run.fallback = run.fallback.take().or(prompt);
                 self.read_usage(kind, data, run);
-                run.skipped.add(format!("record:{kind}"));
+                run.skipped.add_record(kind);
             }
         }
     }
@@ -215,6 +214,5 @@ fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
     let has_failed = data.flag("success") == Some(false)
         || has_failed(metrics.get("exit_code")) == Some(true)
         || EXIT.is_match(output.text.trim_end_matches(BLANK));
-    let result = output.into_result(has_failed.then_some(true).or_else(|| flag(data)));
-    run.events.push(Event::Result(ToolResult { id: id.map(Into::into), ..result }));
+    run.tool_result(id, output, has_failed.then_some(true).or_else(|| flag(data)));
 }

@@ -13,7 +13,7 @@ use super::{
     cursor, pi,
 };
 use crate::{
-    call::{Call, CallInput, ToolResult},
+    call::{CallInput, ToolResult},
     events::Event,
     facts::Tokens,
     failure::{flag, has_failed},
@@ -108,8 +108,7 @@ fn read_event(record: Value, run: &mut Run) {
         ("message", Some("user" | "assistant")) => run.read_message(record),
         ("tool_call", _) => {
             let input = CallInput::recorded(record.member("parameters"));
-            let turn = run.turn();
-            run.call(Call::new(record.first_name(&["toolName", "toolId"]), input, id, turn));
+            run.tool_call(record.first_name(&["toolName", "toolId"]), input, id);
         }
         ("tool_result", _) => {
             run.end_turn();
@@ -120,8 +119,7 @@ fn read_event(record: Value, run: &mut Run) {
                 Some(text) => Output { text, failed: None },
                 None => text_of(value, &mut run.skipped),
             };
-            let id = id.map(Into::into);
-            run.events.push(Event::Result(ToolResult { id, ..output.into_result(failed) }));
+            run.tool_result(id, output, failed);
         }
         ("completion", _) => {
             let text = record.text("finalText").unwrap_or_default();
@@ -138,7 +136,7 @@ fn read_event(record: Value, run: &mut Run) {
             run.facts.model(record.name("model"));
             run.facts.place(record.name("cwd"), None);
             run.has_failed |= kind == "error";
-            run.skipped.add(format!("record:{kind}"));
+            run.skipped.add_record(kind);
         }
     }
 }

@@ -7,14 +7,14 @@
 use std::mem;
 
 use crate::{
-    call::{Call, CallInput, ToolResult},
+    call::CallInput,
     events::Event,
     format::{Format, open},
     json::{Members, Value},
     part::Kind,
     run::Run,
     sessions::{self, Sessions},
-    text::{Output, text_of, text_of_part},
+    text::{text_of, text_of_part},
 };
 
 pub const FORMAT: Format =
@@ -87,7 +87,7 @@ impl sessions::Session for Session {
             (kind, _) => {
                 run.has_failed |= kind == "error";
                 run.facts.model(record.name("model"));
-                run.skipped.add(format!("record:{kind}"));
+                run.skipped.add_record(kind);
             }
         }
     }
@@ -135,8 +135,7 @@ impl Session {
                     let call = part.object("toolCall");
                     let call = call.object("value").or(call);
                     let input = CallInput::recorded(call.member("arguments"));
-                    let turn = run.turn();
-                    run.call(Call::new(call.name("name"), input, part.name("id"), turn));
+                    run.tool_call(call.name("name"), input, part.name("id"));
                 }
                 "toolResponse" => read_result(part, run),
                 kind => run.skipped.add_part(kind),
@@ -154,9 +153,7 @@ fn read_result(part: Value, run: &mut Run) {
     let result = part.member("toolResult");
     let error = result.object("error").or_else(|| result.member("error"));
     let value = error.or_else(|| result.member("value")).or(result);
-    let Output { text, failed } = text_of(value, &mut run.skipped);
-    let failed = if result.text("status") == Some("error") { Some(true) } else { failed };
-    let result = Output { text, failed }.into_result(None);
-    let id = part.name("id").map(Into::into);
-    run.events.push(Event::Result(ToolResult { id, ..result }));
+    let output = text_of(value, &mut run.skipped);
+    let failed = (result.text("status") == Some("error")).then_some(true);
+    run.tool_result(part.name("id"), output, failed);
 }

@@ -6,8 +6,6 @@
 //! - a session of Kimi CLI in the tests of moraine, compared with its source | protocol 1.9; 517b648, 4a550eff | 2026-11-28 | written
 
 use crate::{
-    call::ToolResult,
-    events::Event,
     facts::Tokens,
     format::{Format, open},
     json::{Members, Value},
@@ -76,13 +74,11 @@ impl sessions::Session for Session {
                 let failed = result.and_then(crate::failure::flag);
                 let output = text_of(result.member("output"), &mut run.skipped);
                 let id = value.first_name(&["toolCallId", "tool_call_id"]);
-                let refused = id.is_some_and(|id| run.seen.is_denied(id));
-                let (id, result) = (id.map(Into::into), output.into_result(failed.or(Some(false))));
-                run.events.push(Event::Result(ToolResult { id, refused, ..result }));
+                run.tool_result(id, output, failed.or(Some(false)));
             }
             _ => {
                 read_other(record, kind, value, run);
-                run.skipped.add(format!("record:{kind}"));
+                run.skipped.add_record(kind);
             }
         }
     }
@@ -93,7 +89,7 @@ fn read_message(message: Option<Value>, run: &mut Run) {
     run.end_turn();
     let origin = message.object("origin").text("kind");
     if message.text("role") != Some("user") {
-        run.skipped.add(format!("role:{}", message.text("role").unwrap_or("?")));
+        run.skipped.add_role(message.text("role").or(Some("?")));
     } else if origin.is_some_and(|origin| origin != "user") {
         run.skipped.add("context");
     } else {

@@ -5,13 +5,13 @@
 //! - sessions in the tests of moraine and codeburn | `version` v1; 517b648, ed8fa3af | 2026-11-28 | written
 
 use crate::{
-    call::{Call, CallInput, ToolResult},
+    call::CallInput,
     events::Event,
     format::{Format, open},
     json::{Members, Value},
     run::Run,
     sessions::{self, Sessions},
-    text::text_of,
+    text::{Output, text_of},
 };
 
 pub const FORMAT: Format =
@@ -36,7 +36,7 @@ impl sessions::Session for Session {
 
     fn read(&mut self, record: Value, run: &mut Run) {
         let kind = record.text("kind").unwrap_or("?");
-        let turn = run.next_turn();
+        run.end_turn();
         match kind {
             "Prompt" | "AssistantMessage" | "ToolResults" => {
                 let content = record.object("data").get("content");
@@ -55,8 +55,7 @@ impl sessions::Session for Session {
                         "toolUse" => {
                             run.facts.model(data.name("modelId"));
                             let input = CallInput::recorded(data.member("input"));
-                            let id = data.name("toolUseId");
-                            run.call(Call::new(data.name("name"), input, id, turn));
+                            run.tool_call(data.name("name"), input, data.name("toolUseId"));
                         }
                         "toolResult" => read_result(data, run),
                         name => run.skipped.add_part(name),
@@ -65,7 +64,7 @@ impl sessions::Session for Session {
                 run.say_human(&texts);
             }
             "Compaction" => run.skipped.add("compact_summary"),
-            kind => run.skipped.add(format!("record:{kind}")),
+            kind => run.skipped.add_record(kind),
         }
     }
 }
@@ -79,11 +78,6 @@ fn read_result(data: Value, run: &mut Run) {
             (kind, _) => run.skipped.add_part(kind.unwrap_or("?")),
         }
     }
-    let id = data.name("toolUseId").map(Into::into);
-    run.events.push(Event::Result(ToolResult {
-        text: texts.join("\n"),
-        failed: failed.unwrap_or(false),
-        id,
-        ..ToolResult::default()
-    }));
+    let output = Output { text: texts.join("\n"), failed: Some(false) };
+    run.tool_result(data.name("toolUseId"), output, failed);
 }

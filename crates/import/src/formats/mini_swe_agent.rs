@@ -6,7 +6,7 @@
 
 use super::{messages, swe_agent};
 use crate::{
-    call::{Call, CallInput},
+    call::CallInput,
     events::Event,
     facts::Tokens,
     failure::flag,
@@ -82,24 +82,23 @@ fn has_tools(message: Value) -> bool {
 
 /// Reads a message of a conversation with commands in its texts. `has_task`: whether a person has said anything before.
 fn read_text(message: Value, run: &mut Run, has_task: &mut bool) {
-    let Some(role) = message.text("role") else { return run.skipped.add("malformed") };
-    match role {
-        "system" => run.read_message(message),
-        "user" if !*has_task => {
+    match message.text("role") {
+        Some("system") => run.read_message(message),
+        Some("user") if !*has_task => {
             run.read_message(message);
             *has_task = matches!(run.events.last(), Some(Event::Human(_)));
         }
-        "user" => {
+        Some("user") => {
             let output = text_of(message.member("content"), &mut run.skipped);
             let code = message.object("extra").get("returncode").and_then(Value::as_integer);
             let flag = code.map(|code| code != 0).or_else(|| flag(message));
-            run.events.push(Event::Result(output.into_result(flag)));
+            run.tool_result(None, output, flag);
         }
-        "assistant" => {
+        Some("assistant") => {
             let answer = text_of(message.member("content"), &mut run.skipped);
             read_answer(&answer.text, run);
         }
-        _ => run.skipped.add(format!("role:{role}")),
+        role => run.skipped.add_role(role),
     }
 }
 
@@ -107,9 +106,8 @@ fn read_answer(answer: &str, run: &mut Run) {
     let Some(found) = COMMAND.captures(answer) else { return say(answer, run) };
     let (block, command) = (found.get_match(), found.get(1).map_or("", |command| command.as_str()));
     say(&answer[..block.start()], run);
-    let turn = run.next_turn();
-    let input = CallInput::of_text("command", command);
-    run.events.push(Event::Call(Call::new(Some("bash"), input, None, turn)));
+    run.end_turn();
+    run.tool_call(Some("bash"), CallInput::of_text("command", command), None);
     say(&answer[block.end()..], run);
 }
 

@@ -79,7 +79,7 @@ impl sessions::Session for Session {
                 read_part(run, part);
                 run.end_step();
             }
-            (kind, _) => run.skipped.add(format!("record:{kind}")),
+            (kind, _) => run.skipped.add_record(kind),
         }
     }
 }
@@ -119,8 +119,7 @@ fn read_parts(run: &mut Conversation, info: Option<Value>, parts: Option<Value>)
             run.skipped.add("compact_summary");
         }
         Some("assistant") => read_answer(parts, run),
-        Some(role) => run.skipped.add(format!("role:{role}")),
-        None => run.skipped.add("malformed"),
+        role => run.skipped.add_role(role),
     }
 }
 
@@ -142,7 +141,7 @@ fn read_message_of_2(message: Value, run: &mut Run) {
             {
                 run.has_failed = outcome == "failed";
             }
-            run.skipped.add(format!("record:{kind}"));
+            run.skipped.add_record(kind);
         }
     }
 }

@@ -100,7 +100,7 @@ impl Session {
                 if event.text("key") == Some("full_state") {
                     run.key = event.object("value").name("id").map(Into::into);
                 }
-                run.skipped.add(format!("record:{kind}"));
+                run.skipped.add_record(kind);
             }
         }
     }

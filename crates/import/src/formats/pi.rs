@@ -56,7 +56,7 @@ impl sessions::Session for Session {
         let kind = record.text("type").unwrap_or_default();
         let is_event = EVENTS.iter().any(|begin| kind.starts_with(begin));
         if is_event && kind != "message_end" {
-            return run.skipped.add(format!("record:{kind}"));
+            return run.skipped.add_record(kind);
         }
         let message = record.object("message");
         let is_mirror = message.text("provider") == Some("openclaw")
@@ -89,8 +89,7 @@ pub fn read(record: Value, roles: &[&str], run: &mut Run) {
         ("message", Some(message), Some(role)) if roles.contains(&role) => {
             run.read_message(message);
         }
-        ("message", _, Some(role)) => run.skipped.add(format!("role:{role}")),
-        ("message", ..) => run.skipped.add("malformed"),
-        (kind, ..) => run.skipped.add(format!("record:{kind}")),
+        ("message", _, role) => run.skipped.add_role(role),
+        (kind, ..) => run.skipped.add_record(kind),
     }
 }

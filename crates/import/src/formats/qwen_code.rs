@@ -56,7 +56,7 @@ impl sessions::Session for Session {
                 let turn = self.turns.get_or_insert(record.name("uuid"), || run.next_turn());
                 run.read_content(parts(record), turn);
             }
-            kind => run.skipped.add(format!("record:{kind}")),
+            kind => run.skipped.add_record(kind),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! - a trajectory in the tests of SWE-agent | 3ea751c0 | 2026-11-22 | captured
 
 use crate::{
-    call::{Call, CallInput},
+    call::CallInput,
     events::Event,
     facts::Tokens,
     format::{Format, Sink},
@@ -76,12 +76,11 @@ fn read_step(step: Value, run: &mut Run) {
     let action = step.name("action");
     if let Some(action) = action {
         let command = json::trimmed(action).split(json::BLANK).next();
-        let turn = run.next_turn();
-        let input = CallInput::of_text("command", action);
-        run.events.push(Event::Call(Call::new(command, input, None, turn)));
+        run.end_turn();
+        run.tool_call(command, CallInput::of_text("command", action), None);
     }
     let observation = text_of(step.member("observation"), &mut run.skipped);
     if action.is_some() || !json::is_blank(&observation.text) {
-        run.events.push(Event::Result(observation.into_result(None)));
+        run.tool_result(None, observation, None);
     }
 }

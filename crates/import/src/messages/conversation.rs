@@ -14,7 +14,7 @@ use super::{
     tool_part::ToolPart,
 };
 use crate::{
-    call::{Call, ToolResult, Turn},
+    call::{Call, CallInput, ToolResult, Turn},
     chat::{self, Given},
     events::{Event, Events},
     facts::RunFacts,
@@ -23,7 +23,7 @@ use crate::{
     part::{Kind, Part, is_item},
     seen::Seen,
     skipped::Skipped,
-    text::{text_of, text_of_part},
+    text::{Output, text_of, text_of_part},
 };
 
 /// The conversation of an agent while its messages are read.
@@ -67,6 +67,19 @@ impl Conversation {
         mut read: impl FnMut(&mut Self, Value<'d>),
     ) {
         self.skipped.objects(list).for_each(|object| read(self, object));
+    }
+
+    /// Adds a call of the open turn.
+    pub fn tool_call(&mut self, name: Option<&str>, input: CallInput, id: Option<&str>) {
+        let turn = self.turn();
+        self.call(Call::new(name, input, id, turn));
+    }
+
+    /// Adds the result of the call with this id.
+    pub fn tool_result(&mut self, id: Option<&str>, output: Output, failed: Option<bool>) {
+        let refused = id.is_some_and(|id| self.seen.is_denied(id));
+        let (id, result) = (id.map(Into::into), output.into_result(failed));
+        self.events.push(Event::Result(ToolResult { id, refused, ..result }));
     }
 
     /// Adds the texts of a person as one event, if there are any.

@@ -53,7 +53,7 @@ impl Items {
             }
             _ => {}
         }
-        run.skipped.add(format!("record:{kind}"));
+        run.skipped.add_record(kind);
     }
 
     /// Reads an item. Returns whether it is a step.

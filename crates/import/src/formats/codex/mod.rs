@@ -132,7 +132,7 @@ impl sessions::Session for Session {
                 if let Some(payload) = payload {
                     self.collect(kind, payload, run);
                 }
-                run.skipped.add(format!("record:{kind}"));
+                run.skipped.add_record(kind);
             }
         }
     }

@@ -93,7 +93,7 @@ impl sessions::Session for Session {
             if kind == "result" {
                 read_end(record, run);
             }
-            run.skipped.add(format!("record:{kind}"));
+            run.skipped.add_record(kind);
         }
     }
 

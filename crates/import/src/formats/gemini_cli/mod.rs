@@ -192,7 +192,7 @@ fn read(message: Value, run: &mut Conversation) {
     match message.text("type") {
         Some("user") => read_user(message.member("content"), None, run),
         Some("gemini") => read_answer(message, run),
-        Some(kind) => run.skipped.add(format!("record:{kind}")),
+        Some(kind) => run.skipped.add_record(kind),
         None => run.skipped.add("malformed"),
     }
 }

@@ -3,7 +3,7 @@
 use std::mem;
 
 use crate::{
-    call::{Call, CallInput, ToolResult},
+    call::CallInput,
     events::Event,
     facts::Tokens,
     json::{Members, Value},
@@ -62,15 +62,13 @@ impl Stream {
             }
             ("tool_use", _) => {
                 let input = CallInput::recorded(record.member("parameters"));
-                let turn = run.turn();
-                run.call(Call::new(record.name("tool_name"), input, id, turn));
+                run.tool_call(record.name("tool_name"), input, id);
             }
             ("tool_result", _) => {
                 let failed = record.text("status") == Some("error");
                 let error = record.object("error").member("message").filter(|_| failed);
                 let output = text_of(error.or(record.member("output")), &mut run.skipped);
-                let result = output.into_result(Some(failed));
-                run.events.push(Event::Result(ToolResult { id: id.map(Into::into), ..result }));
+                run.tool_result(id, output, Some(failed));
             }
             ("init", _) => run.facts.model(record.name("model")),
             ("result", _) => {
@@ -82,7 +80,7 @@ impl Stream {
                 run.skipped.add("record:result");
             }
             ("message", _) => run.skipped.add("malformed"),
-            (kind, _) => run.skipped.add(format!("record:{kind}")),
+            (kind, _) => run.skipped.add_record(kind),
         }
     }
 }
