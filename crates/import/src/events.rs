@@ -62,6 +62,8 @@ impl Event {
 pub struct Events {
     list: Vec<Event>,
     size: usize,
+    /// Whether the last one is a text of which more may follow.
+    is_open: bool,
 }
 
 impl Events {
@@ -73,6 +75,27 @@ impl Events {
     pub fn push(&mut self, event: Event) {
         self.size += event.size();
         self.list.push(event);
+        self.is_open = false;
+    }
+
+    /// Adds a piece of a text of the assistant, of which more may follow until another event is added.
+    pub fn push_piece(&mut self, piece: &str, said: bool) {
+        match self.list.last_mut() {
+            Some(Event::Thought { text, said: known }) if self.is_open && *known == said => {
+                *text += piece;
+                self.size += piece.len();
+            }
+            _ if piece.is_empty() => self.end_text(),
+            _ => {
+                self.push(Event::Thought { text: piece.into(), said });
+                self.is_open = true;
+            }
+        }
+    }
+
+    /// Ends the text whose pieces were added.
+    pub fn end_text(&mut self) {
+        self.is_open = false;
     }
 
     /// Puts an event in place of another.
@@ -84,6 +107,7 @@ impl Events {
 
     /// Removes and returns the events from a place on.
     pub fn split_off(&mut self, place: usize) -> Vec<Event> {
+        self.end_text();
         let events = self.list.split_off(place);
         self.size -= events.iter().map(Event::size).sum::<usize>();
         events

@@ -4,11 +4,8 @@
 //!
 //! - the messages and the stream, compared with messages in the tests of agentsview | 5152a340, 05132966 | 2026-11-28 | source
 
-use std::mem;
-
 use crate::{
     call::CallInput,
-    events::Event,
     format::{Format, open},
     json::{Members, Value},
     part::Kind,
@@ -45,11 +42,7 @@ fn messages(object: Value<'_>) -> Option<Value<'_>> {
 }
 
 #[derive(Default)]
-pub struct Session {
-    /// A text or thought of which more may follow, and whether it was said.
-    text: String,
-    said: bool,
-}
+pub struct Session;
 
 impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
@@ -74,16 +67,16 @@ impl sessions::Session for Session {
             run.facts.place(record.name("working_dir"), None);
             let config = record.object("model_config");
             run.facts.model(config.name("model_name"));
-            for message in run.skipped.objects(Some(list)).collect::<Vec<_>>() {
+            for message in run.skipped.objects(Some(list)) {
                 let begin = run.events.len();
-                self.read_message(message, run);
-                self.end_text(run);
+                read_message(message, run);
+                run.events.end_text();
                 run.end_record(message.member("created"), begin);
             }
             return;
         }
         match (record.text("type").unwrap_or("?"), record.object("message")) {
-            ("message", Some(message)) => self.read_message(message, run),
+            ("message", Some(message)) => read_message(message, run),
             (kind, _) => {
                 run.has_failed |= kind == "error";
                 run.facts.model(record.name("model"));
@@ -91,61 +84,38 @@ impl sessions::Session for Session {
             }
         }
     }
-
-    fn size(&self) -> usize {
-        self.text.len()
-    }
-
-    fn end(mut self, mut run: Run, out: &mut crate::format::Sink) {
-        self.end_text(&mut run);
-        out.run(run);
-    }
 }
 
-impl Session {
-    fn end_text(&mut self, run: &mut Run) {
-        let text = mem::take(&mut self.text);
-        if !text.is_empty() {
-            run.events.push(Event::Thought { text, said: self.said });
+fn read_message(message: Value, run: &mut Run) {
+    let is_user = message.text("role") == Some("user");
+    let is_shown = message.object("metadata").flag("userVisible") != Some(false);
+    let mut texts = Vec::new();
+    for part in run.skipped.objects(message.get("content")) {
+        let kind = part.text("type").unwrap_or("?");
+        let text = text_of_part(part).unwrap_or_default();
+        let is_text = Kind::of(kind) == Kind::Text;
+        if !is_user && (is_text || kind == "thinking") {
+            run.events.push_piece(&text, is_text);
+            continue;
+        }
+        run.events.end_text();
+        match kind {
+            _ if is_text && is_shown => texts.push(text),
+            "text" => run.skipped.add("context"),
+            "toolRequest" => {
+                let call = part.object("toolCall");
+                let call = call.object("value").or(call);
+                let input = CallInput::recorded(call.member("arguments"));
+                run.tool_call(call.name("name"), input, part.name("id"));
+            }
+            "toolResponse" => read_result(part, run),
+            kind => run.skipped.add_part(kind),
         }
     }
-
-    fn read_message(&mut self, message: Value, run: &mut Run) {
-        let is_user = message.text("role") == Some("user");
-        let is_shown = message.object("metadata").flag("userVisible") != Some(false);
-        let mut texts = Vec::new();
-        let parts = run.skipped.objects(message.get("content")).collect::<Vec<_>>();
-        for part in parts {
-            let kind = part.text("type").unwrap_or("?");
-            let text = text_of_part(part).unwrap_or_default();
-            let is_text = Kind::of(kind) == Kind::Text;
-            if !is_user && (is_text || kind == "thinking") {
-                if self.said != is_text {
-                    self.end_text(run);
-                }
-                self.said = is_text;
-                self.text += &text;
-                continue;
-            }
-            self.end_text(run);
-            match kind {
-                _ if is_text && is_shown => texts.push(text),
-                "text" => run.skipped.add("context"),
-                "toolRequest" => {
-                    let call = part.object("toolCall");
-                    let call = call.object("value").or(call);
-                    let input = CallInput::recorded(call.member("arguments"));
-                    run.tool_call(call.name("name"), input, part.name("id"));
-                }
-                "toolResponse" => read_result(part, run),
-                kind => run.skipped.add_part(kind),
-            }
-        }
-        if is_user {
-            run.end_turn();
-        }
-        run.say_human(&texts);
+    if is_user {
+        run.end_turn();
     }
+    run.say_human(&texts);
 }
 
 fn read_result(part: Value, run: &mut Run) {

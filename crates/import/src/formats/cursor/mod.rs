@@ -7,14 +7,12 @@
 
 mod stream;
 
-use std::mem;
-
 pub use self::stream::text as text_of_output;
 
 use super::claude_code::read_end;
 use crate::{
     events::Event,
-    format::{Format, Sink, open},
+    format::{Format, open},
     ids::Ids,
     json::{self, Members, Value},
     messages::content,
@@ -49,8 +47,6 @@ fn is_line(record: Value) -> bool {
 pub struct Session {
     /// The id of the session of a stream.
     stream: Option<String>,
-    /// Reasoning that comes in pieces.
-    thinking: String,
     /// The turns by the ids of the model calls.
     turns: Ids,
     /// The calls that go on.
@@ -80,9 +76,9 @@ impl sessions::Session for Session {
         }
         let kind = record.text("type").unwrap_or("?");
         if let ("thinking", Some(text)) = (kind, record.text("text")) {
-            return self.thinking += text;
+            return run.events.push_piece(text, false);
         }
-        self.end_thinking(run);
+        run.events.end_text();
         let is_message =
             is_line(record) || (self.stream.is_some() && matches!(kind, "user" | "assistant"));
         if let Some(call) = record.object("tool_call").filter(|_| is_of_stream) {
@@ -97,23 +93,9 @@ impl sessions::Session for Session {
         }
     }
 
-    fn size(&self) -> usize {
-        self.thinking.len()
-    }
-
-    fn end(mut self, mut run: Run, out: &mut Sink) {
-        self.end_thinking(&mut run);
-        out.run(run);
-    }
 }
 
 impl Session {
-    fn end_thinking(&mut self, run: &mut Run) {
-        if !self.thinking.is_empty() {
-            run.events.push(Event::reasoned(mem::take(&mut self.thinking)));
-        }
-    }
-
     /// Reads a call, which comes again when it is completed.
     fn read_call(&mut self, record: Value, call: Value, run: &mut Run) {
         let id = record.name("call_id");

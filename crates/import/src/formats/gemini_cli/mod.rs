@@ -13,7 +13,6 @@ use std::{
     mem,
 };
 
-use self::stream::Stream;
 use crate::{
     call::{Call, ToolResult},
     events::{Event, Events},
@@ -49,7 +48,7 @@ fn is_change(record: Value) -> bool {
 #[derive(Default)]
 pub struct Session {
     is_subagent: bool,
-    stream: Option<Stream>,
+    is_stream: bool,
     /// What was read of the messages, in order. A later message replaces one with the same id.
     messages: Vec<Message>,
     places: Ids,
@@ -77,7 +76,7 @@ impl sessions::Session for Session {
 
     fn takes(&self, record: Value, kind: &str) -> bool {
         let has = |names: &[&str]| names.iter().any(|name| record.has(name));
-        if self.stream.is_some() {
+        if self.is_stream {
             let kinds = ["init", "message", "tool_use", "tool_result", "error", "result"];
             return kinds.contains(&kind)
                 && (matches!(kind, "init" | "error")
@@ -87,17 +86,15 @@ impl sessions::Session for Session {
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
-        if stream::fits(record, record.text("type")) {
-            self.stream.get_or_insert_default();
-        }
+        self.is_stream |= stream::fits(record, record.text("type"));
         let is_header = is_header(record);
         self.is_subagent |= is_header && record.text("kind") == Some("subagent");
         if self.is_subagent {
             return;
         }
-        if let Some(stream) = &mut self.stream {
+        if self.is_stream {
             let begin = run.events.len();
-            stream.read(record, run);
+            stream::read(record, run);
             return run.end_record(record.member("timestamp"), begin);
         }
         if is_header {
@@ -116,15 +113,12 @@ impl sessions::Session for Session {
     }
 
     fn size(&self) -> usize {
-        self.size + self.stream.as_ref().map_or(0, Stream::size)
+        self.size
     }
 
-    fn end(mut self, mut run: Run, out: &mut Sink) {
+    fn end(self, mut run: Run, out: &mut Sink) {
         if self.is_subagent {
             return out.skip("subagent");
-        }
-        if let Some(stream) = &mut self.stream {
-            stream.end_text(&mut run);
         }
         let mut answered = HashSet::new();
         for Message { events, skipped, is_of_user } in self.messages {

@@ -1,10 +1,7 @@
 //! The output of `gemini --output-format stream-json`, whose texts come in pieces.
 
-use std::mem;
-
 use crate::{
     call::CallInput,
-    events::Event,
     facts::Tokens,
     json::{Members, Value},
     run::Run,
@@ -27,60 +24,44 @@ pub(super) fn begins(record: Value<'_>) -> Option<&str> {
     record.name("session_id").filter(|_| record.text("type") == Some("init"))
 }
 
-/// A text of the assistant of which more may follow.
-#[derive(Default)]
-pub(super) struct Stream(String);
-
-impl Stream {
-    pub fn size(&self) -> usize {
-        self.0.len()
+pub(super) fn read(record: Value, run: &mut Run) {
+    let kind = record.text("type").unwrap_or("?");
+    let content = record.text("content").filter(|_| kind == "message");
+    if let (Some(text), Some("assistant")) = (content, record.text("role")) {
+        if record.flag("delta") != Some(true) {
+            run.events.end_text();
+        }
+        return run.events.push_piece(text, true);
     }
-
-    pub fn end_text(&mut self, run: &mut Run) {
-        if !self.0.is_empty() {
-            run.events.push(Event::said(mem::take(&mut self.0)));
-        }
+    run.events.end_text();
+    let id = record.name("tool_id");
+    if kind != "tool_use" {
+        run.end_turn();
     }
-
-    pub fn read(&mut self, record: Value, run: &mut Run) {
-        let kind = record.text("type").unwrap_or("?");
-        let content = record.text("content").filter(|_| kind == "message");
-        if let (Some(text), Some("assistant")) = (content, record.text("role")) {
-            if record.flag("delta") != Some(true) {
-                self.end_text(run);
-            }
-            return self.0 += text;
+    match (kind, content) {
+        ("message", Some(text)) if record.text("role") == Some("user") => {
+            run.say_human(&[text]);
         }
-        self.end_text(run);
-        let id = record.name("tool_id");
-        if kind != "tool_use" {
-            run.end_turn();
+        ("tool_use", _) => {
+            let input = CallInput::recorded(record.member("parameters"));
+            run.tool_call(record.name("tool_name"), input, id);
         }
-        match (kind, content) {
-            ("message", Some(text)) if record.text("role") == Some("user") => {
-                run.say_human(&[text]);
-            }
-            ("tool_use", _) => {
-                let input = CallInput::recorded(record.member("parameters"));
-                run.tool_call(record.name("tool_name"), input, id);
-            }
-            ("tool_result", _) => {
-                let failed = record.text("status") == Some("error");
-                let error = record.object("error").member("message").filter(|_| failed);
-                let output = text_of(error.or(record.member("output")), &mut run.skipped);
-                run.tool_result(id, output, Some(failed));
-            }
-            ("init", _) => run.facts.model(record.name("model")),
-            ("result", _) => {
-                run.has_failed |= record.text("status") == Some("error");
-                let stats = record.object("stats");
-                run.facts.add(Tokens::of(stats, USAGE).map(Tokens::without_cache));
-                let models = stats.object("models").into_iter().flat_map(Value::members);
-                models.for_each(|(name, _)| run.facts.model(Some(name)));
-                run.skipped.add("record:result");
-            }
-            ("message", _) => run.skipped.add("malformed"),
-            (kind, _) => run.skipped.add_record(kind),
+        ("tool_result", _) => {
+            let failed = record.text("status") == Some("error");
+            let error = record.object("error").member("message").filter(|_| failed);
+            let output = text_of(error.or(record.member("output")), &mut run.skipped);
+            run.tool_result(id, output, Some(failed));
         }
+        ("init", _) => run.facts.model(record.name("model")),
+        ("result", _) => {
+            run.has_failed |= record.text("status") == Some("error");
+            let stats = record.object("stats");
+            run.facts.add(Tokens::of(stats, USAGE).map(Tokens::without_cache));
+            let models = stats.object("models").into_iter().flat_map(Value::members);
+            models.for_each(|(name, _)| run.facts.model(Some(name)));
+            run.skipped.add("record:result");
+        }
+        ("message", _) => run.skipped.add("malformed"),
+        (kind, _) => run.skipped.add_record(kind),
     }
 }
