@@ -79,7 +79,12 @@ impl Sink<'_> {
     }
 
     pub fn run(&mut self, run: Run) {
-        self.pending.push_back((self.index, Pending::Run(self.format, Box::new(run))));
+        match run.left_out {
+            Some(reason) => self.skip(reason),
+            None => {
+                self.pending.push_back((self.index, Pending::Run(self.format, Box::new(run))));
+            }
+        }
     }
 
     pub fn done(&mut self, result: Result<Imported, Error>) {

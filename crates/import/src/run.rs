@@ -14,6 +14,8 @@ pub struct Run {
     /// The line at which its first record begins, from 1.
     pub line: u64,
     pub key: Option<String>,
+    /// Why it is left out, whatever it has.
+    pub left_out: Option<&'static str>,
     /// The objective, if the format has a field for it.
     pub objective: Option<String>,
     /// The objective if no person says anything.

@@ -16,7 +16,7 @@ use crate::{
     events::Event,
     facts::Tokens,
     failure::has_failed,
-    format::{Format, Sink, open},
+    format::{Format, open},
     json::{Document, Members, Value, trimmed},
     messages::{Conversation, content, is_message, is_readable},
     pattern::{Pattern, regex},
@@ -75,7 +75,6 @@ pub struct Session {
     ids: HashSet<String>,
     /// Whether the previous record was a description.
     is_after_meta: bool,
-    is_subagent: bool,
     /// Whether it began with the header of a session before Codex 0.32.
     is_bare: bool,
     exec: exec::Items,
@@ -113,11 +112,12 @@ impl sessions::Session for Session {
                 let base = meta.object("base_instructions").member("text");
                 run.instruct(base.or_else(|| meta.member("instructions")));
                 self.is_bare = is_header(record);
-                self.is_subagent = meta.object("source").has("subagent")
+                let is_subagent = meta.object("source").has("subagent")
                     || meta.text("thread_source") == Some("subagent");
+                run.left_out = is_subagent.then_some("subagent");
             }
         }
-        if self.is_subagent {
+        if run.left_out.is_some() {
             return;
         }
         let kind = record.first_name(&["type", "record_type"]).unwrap_or("?");
@@ -135,13 +135,6 @@ impl sessions::Session for Session {
                 run.skipped.add_record(kind);
             }
         }
-    }
-
-    fn end(self, run: Run, out: &mut Sink) {
-        if self.is_subagent {
-            return out.skip("subagent");
-        }
-        out.run(run);
     }
 }
 

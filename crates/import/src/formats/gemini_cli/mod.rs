@@ -47,7 +47,6 @@ fn is_change(record: Value) -> bool {
 
 #[derive(Default)]
 pub struct Session {
-    is_subagent: bool,
     is_stream: bool,
     /// What was read of the messages, in order. A later message replaces one with the same id.
     messages: Vec<Message>,
@@ -88,8 +87,10 @@ impl sessions::Session for Session {
     fn read(&mut self, record: Value, run: &mut Run) {
         self.is_stream |= stream::fits(record, record.text("type"));
         let is_header = is_header(record);
-        self.is_subagent |= is_header && record.text("kind") == Some("subagent");
-        if self.is_subagent {
+        if is_header && record.text("kind") == Some("subagent") {
+            run.left_out = Some("subagent");
+        }
+        if run.left_out.is_some() {
             return;
         }
         if self.is_stream {
@@ -117,9 +118,6 @@ impl sessions::Session for Session {
     }
 
     fn end(self, mut run: Run, out: &mut Sink) {
-        if self.is_subagent {
-            return out.skip("subagent");
-        }
         let mut answered = HashSet::new();
         for Message { events, skipped, is_of_user } in self.messages {
             run.skipped.merge(skipped);
