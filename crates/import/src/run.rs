@@ -6,6 +6,7 @@ use crate::{
     json::{Members, Value},
     messages::Conversation,
     provenance::Origin,
+    time,
 };
 
 /// The data of one run of an agent.
@@ -40,6 +41,16 @@ impl Run {
         let fallback = self.fallback.as_ref().map(|(text, _)| text);
         let texts = [self.key.as_ref(), self.objective.as_ref(), fallback].into_iter().flatten();
         texts.map(String::len).sum::<usize>() + self.conversation.size()
+    }
+
+    /// Reads a record with this time. The first one is that of the run.
+    pub fn record(&mut self, time: Option<Value>, read: impl FnOnce(&mut Self)) {
+        if self.created_at.is_none() {
+            self.created_at = time.and_then(time::utc);
+        }
+        let begin = self.events.len();
+        read(self);
+        self.end_record(time, begin);
     }
 }
 

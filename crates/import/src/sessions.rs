@@ -8,7 +8,6 @@ use crate::{
     json::{MAX_TEXT, Members, Value},
     limits::TOO_MUCH_TEXT,
     run::Run,
-    time,
 };
 
 /// The state of a run while its records are read.
@@ -78,17 +77,12 @@ impl<S: Session> FormatReader for Sessions<S> {
         if S::read_whole(record, out) {
             return;
         }
-        let open = self.open.as_ref();
-        let open_key = open.and_then(|(_, key)| key.as_deref());
-        let begun = match self.session() {
-            Some(session) => session.begins(record, open_key),
-            // The rest of a session that is too large is skipped, so that it does not become another one.
-            None => {
-                let key = S::default().begins(record, None);
-                key.filter(|key| open.is_none() || *key != open_key)
-            }
-        };
-        let number = match (begun, open) {
+        let open_key = self.open.as_ref().and_then(|(_, key)| key.as_deref());
+        let session = self.session();
+        let begun = session.unwrap_or(&S::default()).begins(record, open_key);
+        // The rest of a session that is too large is skipped, so that it does not become another one.
+        let begun = begun.filter(|key| session.is_some() || *key != open_key);
+        let number = match (begun, &self.open) {
             (None, Some((number, _))) => *number,
             (key, _) => {
                 let key = key.flatten();
@@ -100,12 +94,7 @@ impl<S: Session> FormatReader for Sessions<S> {
         };
         if self.runs.runs.contains_key(&number) {
             self.runs.add(number, out, |session, run, _| {
-                if run.created_at.is_none() {
-                    run.created_at = S::time(record).and_then(time::utc);
-                }
-                let begin = run.events.len();
-                session.read(record, run);
-                run.end_record(S::time(record), begin);
+                run.record(S::time(record), |run| session.read(record, run));
             });
         }
     }

@@ -22,7 +22,6 @@ use crate::{
     sessions::{self, Interleaved},
     skipped::Skipped,
     text::{elements, text_of_part, without},
-    time,
 };
 
 /// Members that only records of sessions have.
@@ -102,7 +101,10 @@ impl Records {
         let is_repeated =
             uuid.is_some_and(|uuid| self.by_uuid.insert(uuid, number) == Some(number));
 
-        self.runs.add(number, out, |session, run, _| session.read(record, kind, is_repeated, run));
+        self.runs.add(number, out, |session, run, _| {
+            let time = record.member("timestamp");
+            run.record(time, |run| session.read(record, kind, is_repeated, run));
+        });
     }
 }
 
@@ -162,17 +164,8 @@ impl sessions::Session for Session {
 impl Session {
     fn read(&mut self, record: Value, kind: &str, is_repeated: bool, run: &mut Run) {
         run.facts.collected.launchers = &["Agent", "Task"];
-        let begin = run.events.len();
-        self.read_record(record, kind, is_repeated, run);
         if run.facts.cwd.is_none() || run.facts.branch.is_none() {
             run.facts.place(record.name("cwd"), record.name("gitBranch"));
-        }
-        run.end_record(record.member("timestamp"), begin);
-    }
-
-    fn read_record(&mut self, record: Value, kind: &str, is_repeated: bool, run: &mut Run) {
-        if run.created_at.is_none() {
-            run.created_at = record.member("timestamp").and_then(time::utc);
         }
         // A fork begins with the records of another session.
         if let Some(session) = record.first_name(&["sessionId", "session_id"])

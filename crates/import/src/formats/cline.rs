@@ -10,7 +10,6 @@ use crate::{
     json::{Members, Value},
     messages::{Harness, is_message},
     run::Run,
-    time,
 };
 
 pub const FORMAT: Format = Format { name: "cline", domain: "code", fits, open: || Box::new(read) };
@@ -40,14 +39,9 @@ fn read(value: Value, out: &mut Sink) {
     let mut run = Run { key: value.name("sessionId").map(Into::into), ..out.begin() };
     run.harness = Harness::Cline;
     run.instruct(value.first(&["systemPrompt", "system_prompt"]));
-    run.read_each(value.get("messages"), |run, message| {
-        let begin = run.events.len();
-        run.read_message(message);
+    for message in run.skipped.objects(value.get("messages")) {
+        run.record(message.member("ts"), |run| run.read_message(message));
         run.facts.model(message.object("modelInfo").name("id"));
-        run.end_record(message.member("ts"), begin);
-    });
-    let mut times =
-        value.elements("messages").filter_map(|message| time::utc(message.member("ts")?));
-    run.created_at = times.next();
+    }
     out.run(run);
 }

@@ -68,10 +68,8 @@ impl sessions::Session for Session {
             let config = record.object("model_config");
             run.facts.model(config.name("model_name"));
             for message in run.skipped.objects(Some(list)) {
-                let begin = run.events.len();
-                read_message(message, run);
+                run.record(message.member("created"), |run| read_message(message, run));
                 run.events.end_text();
-                run.end_record(message.member("created"), begin);
             }
             return;
         }

@@ -40,9 +40,8 @@ impl sessions::Session for Session {
         match kind {
             "Prompt" | "AssistantMessage" | "ToolResults" => {
                 let content = record.object("data").get("content");
-                let parts = run.skipped.objects(content).collect::<Vec<_>>();
                 let mut texts = Vec::new();
-                for part in parts {
+                for part in run.skipped.objects(content) {
                     let (Some(name), Some(data)) = (part.text("kind"), part.member("data")) else {
                         run.skipped.add("malformed");
                         continue;

@@ -16,7 +16,6 @@ use crate::{
     run::Run,
     sessions::{self, Sessions},
     text::{Output, text_of},
-    time,
 };
 
 pub const FORMAT: Format =
@@ -58,13 +57,8 @@ impl sessions::Session for Session {
         if !value.has("items") {
             return self.read_event(value, run);
         }
-        let events = run.skipped.objects(value.get("items")).collect::<Vec<_>>();
-        for event in events {
-            let begin = run.events.len();
-            let time = event.member("timestamp").and_then(time::utc);
-            run.created_at = run.created_at.take().or(time);
-            self.read_event(event, run);
-            run.end_record(event.member("timestamp"), begin);
+        for event in run.skipped.objects(value.get("items")) {
+            run.record(event.member("timestamp"), |run| self.read_event(event, run));
         }
     }
 

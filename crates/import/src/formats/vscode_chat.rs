@@ -107,8 +107,8 @@ impl sessions::Session for Session {
         run.created_at = session.member("creationDate").and_then(time::utc);
         let folder = session.name("workingDirectory").and_then(|uri| uri.strip_prefix("file://"));
         run.facts.place(folder, None);
-        let requests = run.skipped.objects(session.get("requests")).collect::<Vec<_>>();
-        requests.into_iter().for_each(|request| read(request, &mut run));
+        let requests = run.skipped.objects(session.get("requests"));
+        requests.for_each(|request| read(request, &mut run));
         out.run(run);
     }
 }

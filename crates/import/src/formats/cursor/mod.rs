@@ -92,7 +92,6 @@ impl sessions::Session for Session {
             run.skipped.add_record(kind);
         }
     }
-
 }
 
 impl Session {
