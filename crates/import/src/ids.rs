@@ -9,7 +9,7 @@ use crate::events::{Event, Events};
 
 /// Numbers by ids, of which a log may have millions: only hashes of 64 bits are kept. Two of a million ids have
 /// the same with a probability of 1 in 37 million.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Ids(HashMap<u64, u32>);
 
 impl Ids {

@@ -135,11 +135,7 @@ impl Author {
 
 #[derive(Default)]
 struct Session {
-    /// The turns of answers, which may come as several records, by `message.id` or `uuid`.
-    turns: Ids,
     thoughts: Thoughts,
-    /// The indices of calls and results among the events.
-    calls: Ids,
     /// Whether a person said something.
     is_asked: bool,
 }
@@ -216,7 +212,7 @@ impl Session {
             }
         } else if kind == "assistant" {
             let id = message.name("id").or_else(|| record.name("uuid"));
-            let turn = self.turns.get_or_insert(id, || run.next_turn());
+            let turn = run.turn_of(id);
             run.facts.model(model);
             let tokens = tokens(message.object("usage"), run);
             run.facts.set(turn, tokens);
@@ -238,11 +234,10 @@ impl Session {
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let call = call_of_part(part, turn);
                     let id = call.id.clone();
-                    let event = Event::Call(call);
-                    let is_repeated = self.calls.put(&mut run.events, id.as_deref(), event);
+                    let is_repeated = run.put(id.as_deref(), Event::Call(call));
                     run.skipped.add_many("repeated", is_repeated.into());
                 }
-                kind if is_result_type(kind) => add_result(run, &mut self.calls, part, kind),
+                kind if is_result_type(kind) => add_result(part, kind, run),
                 kind => run.skip_unknown(kind, part),
             }
         }
@@ -263,7 +258,7 @@ impl Session {
                     };
                     texts.extend(text.filter(|text| !json::is_blank(text)));
                 }
-                kind if is_result_type(kind) => add_result(run, &mut self.calls, part, kind),
+                kind if is_result_type(kind) => add_result(part, kind, run),
                 kind => run.skipped.add_part(kind),
             }
         }
@@ -331,11 +326,11 @@ fn add_thought(run: &mut Run, thoughts: &mut Thoughts, thought: Thought) {
     places.insert(thought, place);
 }
 
-fn add_result(run: &mut Run, calls: &mut Ids, part: Value, kind: &str) {
+fn add_result(part: Value, kind: &str, run: &mut Run) {
     let mut result = result_of_part(part, kind, &mut run.skipped);
     result.text = without_reminders(result.text, &mut run.skipped);
     let id = result.id.clone();
-    let is_repeated = calls.put(&mut run.events, id.as_deref(), Event::Result(result));
+    let is_repeated = run.put(id.as_deref(), Event::Result(result));
     run.skipped.add_many("repeated", is_repeated.into());
 }
 

@@ -50,8 +50,6 @@ fn is_end(record: Value, kind: Option<&str>) -> bool {
 
 #[derive(Default)]
 pub struct Session {
-    /// The turns by the ids of the requests to the model.
-    turns: Ids,
     calls: Ids,
     user_calls: Ids,
     /// Whether the session was shut down.
@@ -169,10 +167,10 @@ impl Session {
         run.facts.model(data.name("model"));
         self.reason(data.text("reasoningText"), run);
         let request = data.name("apiCallId");
-        let turn = self.turns.get_or_insert(request, || run.next_turn());
+        let turn = run.turn_of(request);
         let turn = run.read_content(data.member("content"), turn);
         if let Some(id) = request {
-            self.turns.insert(id, turn);
+            run.turns.insert(id, turn);
         }
         run.read_each(data.member("toolRequests"), |run, request| {
             let call = call_of_part(request, turn);

@@ -4,14 +4,11 @@
 //!
 //! - events in the tests of trajectory, compared with the source of OpenHands' SDK | V1; 21ae92d, 7e6774f7 | 2026-11-28 | written
 
-use std::collections::HashMap;
-
 use crate::{
     call::{Call, CallInput, ToolResult},
     events::Event,
     failure::{flag, has_failed},
     format::{Format, open},
-    ids::Ids,
     json::{Members, Value},
     run::Run,
     sessions::{self, Sessions},
@@ -42,11 +39,7 @@ fn fits(value: Value, kind: Option<&str>) -> bool {
 }
 
 #[derive(Default)]
-pub struct Session {
-    /// The ids of calls by those of their events.
-    calls: HashMap<String, String>,
-    turns: Ids,
-}
+pub struct Session;
 
 impl sessions::Session for Session {
     fn takes(&self, event: Value, _kind: &str) -> bool {
@@ -55,86 +48,77 @@ impl sessions::Session for Session {
 
     fn read(&mut self, value: Value, run: &mut Run) {
         if !value.has("items") {
-            return self.read_event(value, run);
+            return read_event(value, run);
         }
         for event in run.skipped.objects(value.get("items")) {
-            run.record(event.member("timestamp"), |run| self.read_event(event, run));
+            run.record(event.member("timestamp"), |run| read_event(event, run));
         }
-    }
-
-    fn size(&self) -> usize {
-        let sizes = self.calls.iter().map(|(event, call)| event.len() + call.len());
-        sizes.sum::<usize>() + self.calls.len() * 2 * size_of::<String>()
     }
 }
 
-impl Session {
-    fn read_event(&mut self, event: Value, run: &mut Run) {
-        let message = event.object("llm_message");
-        let kind = event.text("kind").unwrap_or("?");
-        match kind {
-            "MessageEvent" if event.text("source") == Some("user") => {
-                run.read_user(message.member("content"));
-                run.skipped.add_many("context", event.elements("extended_content").count() as u64);
+fn read_event(event: Value, run: &mut Run) {
+    let message = event.object("llm_message");
+    let kind = event.text("kind").unwrap_or("?");
+    match kind {
+        "MessageEvent" if event.text("source") == Some("user") => {
+            run.read_user(message.member("content"));
+            run.skipped.add_many("context", event.elements("extended_content").count() as u64);
+        }
+        "MessageEvent" => {
+            run.end_turn();
+            run.read_assistant(message, message.member("content"));
+        }
+        "ActionEvent" => read_call(event, run),
+        "ObservationEvent" | "AgentErrorEvent" | "UserRejectObservation" => {
+            read_result(event, run);
+        }
+        "SystemPromptEvent" => {
+            run.read_given(event);
+            run.read_system(event.member("system_prompt"));
+        }
+        kind => {
+            run.facts.interruptions += u64::from(kind == "PauseEvent");
+            if event.text("key") == Some("full_state") {
+                run.key = event.object("value").name("id").map(Into::into);
             }
-            "MessageEvent" => {
-                run.end_turn();
-                run.read_assistant(message, message.member("content"));
-            }
-            "ActionEvent" => self.read_call(event, run),
-            "ObservationEvent" | "AgentErrorEvent" | "UserRejectObservation" => {
-                self.read_result(event, run);
-            }
-            "SystemPromptEvent" => {
-                run.read_given(event);
-                run.read_system(event.member("system_prompt"));
-            }
-            kind => {
-                run.facts.interruptions += u64::from(kind == "PauseEvent");
-                if event.text("key") == Some("full_state") {
-                    run.key = event.object("value").name("id").map(Into::into);
-                }
-                run.skipped.add_record(kind);
-            }
+            run.skipped.add_record(kind);
         }
     }
+}
 
-    fn read_call(&mut self, event: Value, run: &mut Run) {
-        let turn = self.turns.get_or_insert(event.name("llm_response_id"), || run.next_turn());
-        let thoughts = event.name("reasoning_content").map(Event::reasoned);
-        run.events.extend(thoughts);
-        for thought in event.elements("thought").filter_map(|part| part.name("text")) {
-            run.events.push(Event::said(thought));
-        }
-        let call = event.object("tool_call");
-        let arguments = call.member("arguments");
-        let arguments = arguments.or_else(|| call.object("function")?.member("arguments"));
-        let input = match (arguments, event.object("action")) {
-            (None, Some(action)) => {
-                CallInput::of(action.members().filter(|(name, _)| *name != "kind"))
-            }
-            (arguments, _) => CallInput::recorded(arguments),
-        };
-        let id = event.first_name(&["tool_call_id", "id"]);
-        if let (Some(event), Some(id)) = (event.name("id"), id) {
-            self.calls.insert(event.into(), id.into());
-        }
-        run.call(Call::new(event.name("tool_name"), input, id, turn));
+fn read_call(event: Value, run: &mut Run) {
+    let turn = run.turn_of(event.name("llm_response_id"));
+    let thoughts = event.name("reasoning_content").map(Event::reasoned);
+    run.events.extend(thoughts);
+    for thought in event.elements("thought").filter_map(|part| part.name("text")) {
+        run.events.push(Event::said(thought));
     }
+    let call = event.object("tool_call");
+    let arguments = call.member("arguments");
+    let arguments = arguments.or_else(|| call.object("function")?.member("arguments"));
+    let input = match (arguments, event.object("action")) {
+        (None, Some(action)) => CallInput::of(action.members().filter(|(name, _)| *name != "kind")),
+        (arguments, _) => CallInput::recorded(arguments),
+    };
+    let id = event.first_name(&["tool_call_id", "id"]);
+    if let (Some(event), Some(id)) = (event.name("id"), id) {
+        run.seen.ask(event, id);
+    }
+    run.call(Call::new(event.name("tool_name"), input, id, turn));
+}
 
-    fn read_result(&mut self, event: Value, run: &mut Run) {
-        run.end_turn();
-        let of_action = || self.calls.get(event.name("action_id")?).cloned();
-        let id = event.name("tool_call_id").map(Into::into).or_else(of_action);
-        let observation = event.object("observation");
-        let error = event.first(&["error", "rejection_reason"]);
-        let value = error.or_else(|| observation.first(&["content", "output", "text"]));
-        let Output { text, failed } = text_of(value, &mut run.skipped);
-        let refused = event.text("kind") == Some("UserRejectObservation");
-        let exit = || has_failed(observation.first(&["exit_code"]));
-        let failed = failed.or_else(exit).or_else(|| observation.and_then(flag));
-        let failed = (error.is_some() || refused).then_some(true).or(failed);
-        let result = Output { text, failed }.into_result(None);
-        run.events.push(Event::Result(ToolResult { id, refused, ..result }));
-    }
+fn read_result(event: Value, run: &mut Run) {
+    run.end_turn();
+    let of_action = || run.seen.asked(event.name("action_id")?).cloned();
+    let id = event.name("tool_call_id").map(Into::into).or_else(of_action);
+    let observation = event.object("observation");
+    let error = event.first(&["error", "rejection_reason"]);
+    let value = error.or_else(|| observation.first(&["content", "output", "text"]));
+    let Output { text, failed } = text_of(value, &mut run.skipped);
+    let refused = event.text("kind") == Some("UserRejectObservation");
+    let exit = || has_failed(observation.first(&["exit_code"]));
+    let failed = failed.or_else(exit).or_else(|| observation.and_then(flag));
+    let failed = (error.is_some() || refused).then_some(true).or(failed);
+    let result = Output { text, failed }.into_result(None);
+    run.events.push(Event::Result(ToolResult { id, refused, ..result }));
 }

@@ -7,7 +7,6 @@
 use super::gemini_cli::read_user;
 use crate::{
     format::{Format, open},
-    ids::Ids,
     json::{Members, Value},
     run::Run,
     sessions::{self, Sessions},
@@ -30,10 +29,7 @@ fn parts(record: Value<'_>) -> Option<Value<'_>> {
 }
 
 #[derive(Default)]
-pub struct Session {
-    /// The turns of answers, which may come as several records, by `uuid`.
-    turns: Ids,
-}
+pub struct Session;
 
 impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
@@ -53,7 +49,7 @@ impl sessions::Session for Session {
                 read_user(parts(record), has_failed.then_some(true), run);
             }
             "assistant" => {
-                let turn = self.turns.get_or_insert(record.name("uuid"), || run.next_turn());
+                let turn = run.turn_of(record.name("uuid"));
                 run.read_content(parts(record), turn);
             }
             kind => run.skipped.add_record(kind),

@@ -19,6 +19,7 @@ use crate::{
     events::{Event, Events},
     facts::RunFacts,
     failure::{flag, is_denial},
+    ids::Ids,
     json::{self, Array, Members, Value},
     part::{Kind, Part, is_item},
     seen::Seen,
@@ -37,6 +38,10 @@ pub struct Conversation {
     pub possible_calls: Skipped,
     /// The next turn.
     pub next: Turn,
+    /// The turns of answers that come as several records, by the ids in these.
+    pub turns: Ids,
+    /// The places of calls and results among the events, by the ids of the calls.
+    pub places: Ids,
     /// The turn that continues with the next item of the assistant.
     open: Option<Turn>,
     /// Whether all messages belong to the open turn.
@@ -96,6 +101,18 @@ impl Conversation {
     pub fn next_turn(&mut self) -> Turn {
         self.next += 1;
         self.next - 1
+    }
+
+    /// Returns the turn of the answer with this id; a new one without an id.
+    pub fn turn_of(&mut self, id: Option<&str>) -> Turn {
+        let turn = self.turns.get_or_insert(id, || self.next);
+        self.next = self.next.max(turn + 1);
+        turn
+    }
+
+    /// Adds a call or a result, in place of one that it repeats. Returns whether it does.
+    pub fn put(&mut self, id: Option<&str>, event: Event) -> bool {
+        self.places.put(&mut self.events, id, event)
     }
 
     /// Returns a conversation of these messages alone.

@@ -25,75 +25,63 @@ pub(super) fn thread(record: Value<'_>) -> Option<&str> {
     record.text("thread_id")
 }
 
-/// The calls by the ids of their items in the thread.
-#[derive(Default)]
-pub(super) struct Items {
-    /// The turns of those that go on.
-    turns: Ids,
-    /// The places among the events.
-    places: Ids,
+pub(super) fn read(record: Value, kind: &str, run: &mut Run) {
+    let item = record.object("item");
+    match (kind, item.text("type").unwrap_or("?"), item) {
+        // The ids of items begin again.
+        ("thread.started", ..) => (run.turns, run.places) = (Ids::default(), Ids::default()),
+        ("turn.completed" | "turn.failed", ..) => {
+            run.has_failed = kind == "turn.failed";
+        }
+        (_, kind_of_item, Some(item)) => {
+            let is_complete = kind == "item.completed";
+            if read_item(item, kind_of_item, is_complete, run) {
+                return;
+            }
+            if is_complete {
+                return run.skipped.add_part(kind_of_item);
+            }
+        }
+        _ => {}
+    }
+    run.skipped.add_record(kind);
 }
 
-impl Items {
-    pub fn read(&mut self, record: Value, kind: &str, run: &mut Run) {
-        let item = record.object("item");
-        match (kind, item.text("type").unwrap_or("?"), item) {
-            ("thread.started", ..) => *self = Self::default(),
-            ("turn.completed" | "turn.failed", ..) => {
-                run.has_failed = kind == "turn.failed";
-            }
-            (_, kind_of_item, Some(item)) => {
-                let is_complete = kind == "item.completed";
-                if self.read_item(item, kind_of_item, is_complete, run) {
-                    return;
-                }
-                if is_complete {
-                    return run.skipped.add_part(kind_of_item);
-                }
-            }
-            _ => {}
+/// Reads an item. Returns whether it is a step.
+fn read_item(item: Value, kind: &str, is_complete: bool, run: &mut Run) -> bool {
+    let of = |names: &[&'static str]| {
+        CallInput::of(names.iter().filter_map(|name| Some((*name, item.member(name)?))))
+    };
+    let (name, input) = match (kind, item.text("text")) {
+        ("agent_message" | "reasoning", Some(text)) if is_complete => {
+            let said = kind == "agent_message";
+            run.events.push(Event::Thought { text: text.into(), said });
+            return true;
         }
-        run.skipped.add_record(kind);
-    }
-
-    /// Reads an item. Returns whether it is a step.
-    fn read_item(&mut self, item: Value, kind: &str, is_complete: bool, run: &mut Run) -> bool {
-        let of = |names: &[&'static str]| {
-            CallInput::of(names.iter().filter_map(|name| Some((*name, item.member(name)?))))
-        };
-        let (name, input) = match (kind, item.text("text")) {
-            ("agent_message" | "reasoning", Some(text)) if is_complete => {
-                let said = kind == "agent_message";
-                run.events.push(Event::Thought { text: text.into(), said });
-                return true;
-            }
-            ("command_execution" | "file_change" | "web_search", _) => {
-                (kind.into(), of(&["command", "changes", "query", "action"]))
-            }
-            ("collab_tool_call", _) => {
-                let tool = item.text("tool").unwrap_or_default();
-                (tool.into(), of(&["prompt", "receiver_thread_ids"]))
-            }
-            ("mcp_tool_call", _) => {
-                let [server, tool] =
-                    ["server", "tool"].map(|name| item.text(name).unwrap_or_default());
-                let name = format!("mcp__{}", qualified(server, tool));
-                (name, CallInput::recorded(item.member("arguments")))
-            }
-            _ => return false,
-        };
-        let id = item.name("id");
-        let turn = self.turns.get_or_insert(id, || run.next_turn());
-        let call = Call::new(Some(&name), input, id, turn);
-        let has_result = is_complete && kind != "web_search";
-        let result = has_result.then(|| Event::Result(call.answer(result(item, kind, run))));
-        self.places.put(&mut run.events, id, Event::Call(call));
-        if let Some(id) = id.filter(|_| is_complete) {
-            self.turns.remove(id);
+        ("command_execution" | "file_change" | "web_search", _) => {
+            (kind.into(), of(&["command", "changes", "query", "action"]))
         }
-        run.events.extend(result);
-        true
+        ("collab_tool_call", _) => {
+            let tool = item.text("tool").unwrap_or_default();
+            (tool.into(), of(&["prompt", "receiver_thread_ids"]))
+        }
+        ("mcp_tool_call", _) => {
+            let [server, tool] = ["server", "tool"].map(|name| item.text(name).unwrap_or_default());
+            let name = format!("mcp__{}", qualified(server, tool));
+            (name, CallInput::recorded(item.member("arguments")))
+        }
+        _ => return false,
+    };
+    let id = item.name("id");
+    let call = Call::new(Some(&name), input, id, run.turn_of(id));
+    let has_result = is_complete && kind != "web_search";
+    let result = has_result.then(|| Event::Result(call.answer(result(item, kind, run))));
+    run.put(id, Event::Call(call));
+    if let Some(id) = id.filter(|_| is_complete) {
+        run.turns.remove(id);
     }
+    run.events.extend(result);
+    true
 }
 
 fn result(item: Value, kind: &str, run: &mut Run) -> ToolResult {

@@ -77,7 +77,6 @@ pub struct Session {
     is_after_meta: bool,
     /// Whether it began with the header of a session before Codex 0.32.
     is_bare: bool,
-    exec: exec::Items,
     /// The tokens of counts that ended, because another began at 0.
     counted: Option<Tokens>,
     /// The tokens of the last count.
@@ -126,7 +125,7 @@ impl sessions::Session for Session {
             _ if meta.is_some() => run.skipped.add("repeated"),
             ("response_item", Some(item)) => read_item(item, run),
             ("response_item", None) => run.skipped.add("malformed"),
-            _ if exec::fits(record, record.text("type")) => self.exec.read(record, kind, run),
+            _ if exec::fits(record, record.text("type")) => exec::read(record, kind, run),
             _ if self.is_bare && is_message(record) => read_item(record, run),
             (kind, payload) => {
                 if let Some(payload) = payload {

@@ -47,8 +47,6 @@ fn is_line(record: Value) -> bool {
 pub struct Session {
     /// The id of the session of a stream.
     stream: Option<String>,
-    /// The turns by the ids of the model calls.
-    turns: Ids,
     /// The calls that go on.
     calls: Ids,
 }
@@ -98,9 +96,7 @@ impl Session {
     /// Reads a call, which comes again when it is completed.
     fn read_call(&mut self, record: Value, call: Value, run: &mut Run) {
         let id = record.name("call_id");
-        let request = record.name("model_call_id");
-        let turn = self.turns.get_or_insert(request, || run.next_turn());
-        let new = stream::call(call, id, turn);
+        let new = stream::call(call, id, run.turn_of(record.name("model_call_id")));
         let is_complete = record.text("subtype") == Some("completed");
         let result = if is_complete { stream::result(call, run) } else { None };
         let result = result.map(|result| Event::Result(new.answer(result)));
