@@ -35,6 +35,15 @@ impl Event {
         if let Self::Call(call) = self { Some(call) } else { None }
     }
 
+    /// Returns the id of a call, or of that which a result answers.
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Self::Call(call) => call.id.as_deref(),
+            Self::Result(result) => result.id.as_deref(),
+            Self::System(_) | Self::Human(_) | Self::Thought { .. } => None,
+        }
+    }
+
     /// Returns whether events are alike in all members but the turn.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {

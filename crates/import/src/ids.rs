@@ -16,8 +16,9 @@ impl Ids {
     /// Adds a call or a result to events. One that repeats the last one with its id, whose place is kept here, takes its
     /// place: a call before it is answered, if it is of the same turn; a result before there is another call.
     /// Returns whether it does.
-    pub fn put(&mut self, events: &mut Events, id: Option<&str>, event: Event) -> bool {
-        let earlier = id.and_then(|id| self.get(id)).map(|place| place as usize);
+    pub fn put(&mut self, events: &mut Events, event: Event) -> bool {
+        let id = event.id().map(hash);
+        let earlier = id.and_then(|id| self.0.get(&id)).map(|place| *place as usize);
         let repeated = earlier.filter(|place| match (&events[*place], &event) {
             (Event::Call(earlier), Event::Call(call)) => earlier.turn == call.turn,
             (earlier, event) => earlier.call().is_none() && event.call().is_none(),
@@ -25,7 +26,7 @@ impl Ids {
         match (repeated, id) {
             (Some(place), _) => events.replace(place, event),
             (None, id) => {
-                id.map(|id| self.insert(id, events.len() as u32));
+                self.0.extend(id.map(|id| (id, events.len() as u32)));
                 events.push(event);
             }
         }

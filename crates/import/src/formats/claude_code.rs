@@ -232,9 +232,7 @@ impl Session {
                     add_thought(run, &mut self.thoughts, (turn, kind == "text", text));
                 }
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                    let call = call_of_part(part, turn);
-                    let id = call.id.clone();
-                    let is_repeated = run.put(id.as_deref(), Event::Call(call));
+                    let is_repeated = run.put(Event::Call(call_of_part(part, turn)));
                     run.skipped.add_many("repeated", is_repeated.into());
                 }
                 kind if is_result_type(kind) => add_result(part, kind, run),
@@ -329,8 +327,7 @@ fn add_thought(run: &mut Run, thoughts: &mut Thoughts, thought: Thought) {
 fn add_result(part: Value, kind: &str, run: &mut Run) {
     let mut result = result_of_part(part, kind, &mut run.skipped);
     result.text = without_reminders(result.text, &mut run.skipped);
-    let id = result.id.clone();
-    let is_repeated = run.put(id.as_deref(), Event::Result(result));
+    let is_repeated = run.put(Event::Result(result));
     run.skipped.add_many("repeated", is_repeated.into());
 }
 

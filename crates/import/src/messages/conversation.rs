@@ -111,8 +111,8 @@ impl Conversation {
     }
 
     /// Adds a call or a result, in place of one that it repeats. Returns whether it does.
-    pub fn put(&mut self, id: Option<&str>, event: Event) -> bool {
-        self.places.put(&mut self.events, id, event)
+    pub fn put(&mut self, event: Event) -> bool {
+        self.places.put(&mut self.events, event)
     }
 
     /// Returns a conversation of these messages alone.

@@ -76,7 +76,7 @@ fn read_item(item: Value, kind: &str, is_complete: bool, run: &mut Run) -> bool 
     let call = Call::new(Some(&name), input, id, run.turn_of(id));
     let has_result = is_complete && kind != "web_search";
     let result = has_result.then(|| Event::Result(call.answer(result(item, kind, run))));
-    run.put(id, Event::Call(call));
+    run.put(Event::Call(call));
     if let Some(id) = id.filter(|_| is_complete) {
         run.turns.remove(id);
     }

@@ -123,15 +123,13 @@ impl sessions::Session for Session {
             run.skipped.merge(skipped);
             for event in events {
                 // User messages have the results of the answer before once more.
-                let is_repeated = match &event {
-                    Event::Result(ToolResult { id: Some(id), .. }) => {
-                        !answered.insert(hash(id)) && is_of_user
-                    }
-                    Event::Call(Call { id: Some(id), .. }) => {
-                        answered.remove(&hash(id));
+                let is_repeated = match (event.id().map(hash), event.call()) {
+                    (Some(id), None) => !answered.insert(id) && is_of_user,
+                    (Some(id), Some(_)) => {
+                        answered.remove(&id);
                         false
                     }
-                    _ => false,
+                    (None, _) => false,
                 };
                 if is_repeated {
                     run.skipped.add("repeated");
@@ -239,7 +237,14 @@ fn read_answer(message: Value, run: &mut Conversation) {
     let begin = run.events.len();
     let turn = run.next_turn();
     let turn = run.read_content(content, turn);
-    let mut of_content = OfContent::new(&run.events, begin);
+    // The places of the calls in the content, which stand beside it as well: by id, or by name without one.
+    let mut places: HashMap<_, VecDeque<usize>> = HashMap::new();
+    let key = |call: &Call| call.id.clone().ok_or_else(|| call.name.clone());
+    for (place, event) in run.events.iter().enumerate().skip(begin) {
+        if let Some(call) = event.call() {
+            places.entry(key(call)).or_default().push_back(place);
+        }
+    }
     run.read_each(message.member("toolCalls"), |run, value| {
         let call = call_of_part(value, turn);
         let has_failed = matches!(value.text("status"), Some("error" | "cancelled"));
@@ -250,9 +255,14 @@ fn read_answer(message: Value, run: &mut Conversation) {
         };
         let flag = has_failed.then_some(true).or_else(|| flag(value));
         let result = output.map(|output| output.into_result(flag));
-        let Some(place) = of_content.place(&call) else {
-            return run.call_with_result(call, result);
-        };
+        if !places.contains_key(&key(&call))
+            && let Some(place) =
+                places.get_mut(&Err(call.name.clone())).and_then(VecDeque::pop_front)
+        {
+            places.insert(key(&call), [place].into());
+        }
+        let place = places.get(&key(&call)).and_then(VecDeque::front).copied();
+        let Some(place) = place else { return run.call_with_result(call, result) };
         run.skipped.add("repeated");
         run.answer(&call, result);
         if let Some(said) = run.events[place].call().cloned() {
@@ -260,44 +270,6 @@ fn read_answer(message: Value, run: &mut Conversation) {
         }
     });
     run.end_step();
-}
-
-/// The places of the calls in the content of an answer, which stand beside it as well.
-struct OfContent {
-    by_id: HashMap<String, usize>,
-    /// Those without an id, by name.
-    others: HashMap<String, VecDeque<usize>>,
-}
-
-impl OfContent {
-    fn new(events: &[Event], begin: usize) -> Self {
-        let mut places = Self { by_id: HashMap::new(), others: HashMap::new() };
-        for (place, event) in events.iter().enumerate().skip(begin) {
-            match event.call() {
-                Some(Call { id: Some(id), .. }) => {
-                    places.by_id.entry(id.clone()).or_insert(place);
-                }
-                Some(Call { name, .. }) => {
-                    places.others.entry(name.clone()).or_default().push_back(place);
-                }
-                None => {}
-            }
-        }
-        places
-    }
-
-    /// Returns the place of a call: of that with its id, else of the first one without an id and with its name, which
-    /// gets its id.
-    fn place(&mut self, call: &Call) -> Option<usize> {
-        let known = call.id.as_ref().and_then(|id| self.by_id.get(id));
-        known.copied().or_else(|| {
-            let others = self.others.get_mut(&call.name)?;
-            let Some(id) = &call.id else { return others.front().copied() };
-            let place = others.pop_front()?;
-            self.by_id.insert(id.clone(), place);
-            Some(place)
-        })
-    }
 }
 
 /// The type of a part with the response of a function.
