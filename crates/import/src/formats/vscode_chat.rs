@@ -7,6 +7,9 @@
 
 use std::{collections::BTreeMap, mem};
 
+use serde::Serialize;
+use serde_json::value::RawValue;
+
 use crate::{
     call::{Call, CallInput},
     error::{Code, Error},
@@ -66,8 +69,8 @@ impl sessions::Session for Session {
     fn read(&mut self, record: Value, _run: &mut Run) {
         let value = record.get("v");
         let mut node = |value: Option<Value>| {
-            let json = value.map_or_else(|| "null".into(), Value::to_json);
-            self.size += json.len() + size_of::<Node>();
+            let json = raw(value);
+            self.size += json.get().len() + size_of::<Node>();
             Node::Text(json)
         };
         let Some(path) = record.list("k") else {
@@ -93,9 +96,7 @@ impl sessions::Session for Session {
     }
 
     fn end(self, mut run: Run, out: &mut Sink) {
-        let mut json = String::new();
-        self.log.iter().for_each(|log| log.write(&mut json));
-        let Ok(document) = Document::parse(json) else { return out.skip("malformed") };
+        let Ok(document) = Document::parse(json_of(self.log)) else { return out.skip("malformed") };
         let session = document.root();
         let is_sent = |request: Value| {
             ["timestamp", "result", "modelState"].iter().any(|name| request.member(name).is_some())
@@ -114,8 +115,10 @@ impl sessions::Session for Session {
 }
 
 /// JSON that later lines change. What they have not changed is text.
+#[derive(Serialize)]
+#[serde(untagged)]
 enum Node {
-    Text(String),
+    Text(Box<RawValue>),
     List(Vec<Node>),
     Object(BTreeMap<String, Node>),
 }
@@ -124,9 +127,10 @@ impl Node {
     /// Makes nodes of the elements or members.
     fn open(&mut self) {
         let Self::Text(json) = self else { return };
-        let Ok(document) = Document::parse(&**json) else { return };
+        let json = json.get();
+        let Ok(document) = Document::parse(json) else { return };
         let value = document.root();
-        let node = |value: Value| Self::Text(value.to_json());
+        let node = |value: Value| Self::Text(raw(value));
         let count = value.as_array().map_or_else(|| value.members().count(), Iterator::count);
         // Nodes of small values would take many times their text.
         if json.len() > 1024 && json.len() / 16 < count {
@@ -138,7 +142,7 @@ impl Node {
                 let members = value.members().map(|(name, value)| (name.into(), node(value)));
                 Self::Object(members.collect())
             }
-            None => node(value),
+            None => return,
         };
     }
 
@@ -146,42 +150,23 @@ impl Node {
     fn at(&mut self, path: Array) -> Option<&mut Self> {
         path.into_iter().try_fold(self, |node, step| {
             let begin = if step.is_string() { '{' } else { '[' };
-            if matches!(node, Self::Text(json) if json.starts_with(begin)) {
+            if matches!(node, Self::Text(json) if json.get().starts_with(begin)) {
                 node.open();
             }
             match (node, step.as_str()) {
                 (Self::Object(members), Some(name)) => {
-                    Some(members.entry(name.into()).or_insert_with(|| Self::Text("[]".into())))
+                    Some(members.entry(name.into()).or_insert_with(|| Self::List(Vec::new())))
                 }
                 (Self::List(list), None) => list.get_mut(usize::try_from(step.as_integer()?).ok()?),
                 _ => None,
             }
         })
     }
+}
 
-    fn write(&self, json: &mut String) {
-        let mut separator = "";
-        match self {
-            Self::Text(text) => *json += text,
-            Self::List(list) => {
-                json.push('[');
-                for node in list {
-                    *json += mem::replace(&mut separator, ",");
-                    node.write(json);
-                }
-                json.push(']');
-            }
-            Self::Object(members) => {
-                json.push('{');
-                for (name, node) in members {
-                    *json += mem::replace(&mut separator, ",");
-                    *json += &(json_of(name) + ":");
-                    node.write(json);
-                }
-                json.push('}');
-            }
-        }
-    }
+/// Returns a value as JSON; `null` if there is no memory for it.
+fn raw(value: impl Serialize) -> Box<RawValue> {
+    RawValue::from_string(json_of(value)).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 /// Reads a request and its answer.
