@@ -111,49 +111,21 @@ impl Records {
 /// The tags and the origins of notices about tasks.
 const NOTICES: [&str; 2] = ["task-notification", "agent-notification"];
 
-/// Who wrote a message of the user.
-#[derive(Clone, Copy)]
-enum Author {
-    Person,
-    /// A person, from another program: a tag is around the text.
-    Channel,
-    /// Claude Code, about a task.
-    Program,
-}
-
-impl Author {
-    fn of(origin: Option<&str>, mode: Option<&str>) -> Self {
-        match origin {
-            _ if [origin, mode].into_iter().flatten().any(|kind| NOTICES.contains(&kind)) => {
-                Self::Program
-            }
-            Some("channel") => Self::Channel,
-            _ => Self::Person,
-        }
-    }
-}
-
 #[derive(Default)]
 struct Session {
-    thoughts: Thoughts,
+    /// The places among the events of the texts (`true`) and thoughts of turns, none of which is a prefix of another.
+    thoughts: BTreeMap<Thought, usize>,
+    /// The size of these in bytes.
+    size: usize,
     /// Whether a person said something.
     is_asked: bool,
-}
-
-/// The texts (`true`) and thoughts of turns, none of which is a prefix of another.
-#[derive(Default)]
-struct Thoughts {
-    /// The indices among the events.
-    places: BTreeMap<Thought, usize>,
-    /// The size of the texts in bytes.
-    size: usize,
 }
 
 type Thought = (Turn, bool, String);
 
 impl sessions::Session for Session {
     fn size(&self) -> usize {
-        self.thoughts.size
+        self.size
     }
 }
 
@@ -220,7 +192,8 @@ impl Session {
         } else {
             let result = record.object("toolUseResult");
             run.facts.calls_of_subagent(result.get("totalToolUseCount"));
-            self.read_user(content, Author::of(origin, queued.text("commandMode")), run);
+            let mode = queued.text("commandMode").filter(|mode| NOTICES.contains(mode));
+            self.read_user(content, mode.or(origin), run);
         }
     }
 
@@ -229,7 +202,7 @@ impl Session {
             match kind {
                 "text" | "thinking" => {
                     let text = text_of_part(part).unwrap_or_default();
-                    add_thought(run, &mut self.thoughts, (turn, kind == "text", text));
+                    self.add_thought((turn, kind == "text", text), run);
                 }
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let is_repeated = run.put(Event::Call(call_of_part(part, turn)));
@@ -241,7 +214,39 @@ impl Session {
         }
     }
 
-    fn read_user(&mut self, content: Value, author: Author, run: &mut Run) {
+    /// Adds a text or thought. Streams repeat it as it grows.
+    fn add_thought(&mut self, thought: Thought, run: &mut Run) {
+        let (turn, said, text) = &thought;
+        if text.is_empty() {
+            // Is no beginning of another.
+            return run.skipped.add("empty_text");
+        }
+        let is_of_turn = |other: &Thought| (other.0, other.1) == (*turn, *said);
+        let next = self.thoughts.range(&thought..).next().map(|(next, _)| next);
+        if next.is_some_and(|next| is_of_turn(next) && next.2.starts_with(text)) {
+            return run.skipped.add("repeated");
+        }
+        let event = Event::Thought { text: text.clone(), said: *said };
+        let begun = self.thoughts.range(..&thought).next_back().map(|(begun, _)| begun);
+        let begun = begun.filter(|begun| is_of_turn(begun) && text.starts_with(&begun.2)).cloned();
+        self.size += text.len();
+        let place = match begun.and_then(|begun| self.thoughts.remove_entry(&begun)) {
+            Some((begun, place)) => {
+                self.size -= begun.2.len();
+                run.events.replace(place, event);
+                run.skipped.add("repeated");
+                place
+            }
+            None => {
+                run.events.push(event);
+                run.events.len() - 1
+            }
+        };
+        self.thoughts.insert(thought, place);
+    }
+
+    /// Reads what a person wrote, or the origin of the message did.
+    fn read_user(&mut self, content: Value, origin: Option<&str>, run: &mut Run) {
         let mut texts = Vec::new();
         let mut is_first = true;
         for (kind, part) in parts(Some(content)) {
@@ -249,10 +254,13 @@ impl Session {
                 "text" => {
                     let text = text_of_part(part).unwrap_or_default();
                     let is_first = mem::take(&mut is_first) && run.events.is_empty();
-                    let text = match author {
-                        Author::Person => read_human(&text, is_first, run),
-                        Author::Channel => Some(inside_tags(&["channel"], &text).unwrap_or(text)),
-                        Author::Program => read_notice(&text, run),
+                    let text = match origin {
+                        Some(origin) if NOTICES.contains(&origin) => read_notice(&text, run),
+                        // What a person wrote in another program.
+                        Some("channel") => {
+                            Some(inside_tags(&["channel"], &text, "\n").unwrap_or(text))
+                        }
+                        _ => read_human(&text, is_first, run),
                     };
                     texts.extend(text.filter(|text| !json::is_blank(text)));
                 }
@@ -271,17 +279,14 @@ impl Session {
 /// Returns the tokens of an answer: also those of its adviser, and of an attempt in whose place another model answered,
 /// which its totals lack.
 fn tokens(usage: Option<Value>, run: &mut Run) -> Option<Tokens> {
-    let kinds = |kind| move |step: &Value| step.text("type") == Some(kind);
-    let has_fallback = usage.elements("iterations").any(|step| kinds("fallback_message")(&step));
-    let others = usage
-        .elements("iterations")
-        .filter(|step| kinds("advisor_message")(step) || (has_fallback && kinds("message")(step)));
-    let mut tokens = Tokens::of(usage, USAGE);
-    for step in others {
-        run.facts.model(step.name("model"));
-        tokens = tokens.into_iter().chain(Tokens::of(Some(step), USAGE)).reduce(Tokens::plus);
-    }
-    tokens
+    let is = |step: &Value, kind| step.text("type") == Some(kind);
+    let steps = usage.elements("iterations");
+    let has_fallback = steps.clone().any(|step| is(&step, "fallback_message"));
+    let others = steps
+        .filter(|step| is(step, "advisor_message") || (has_fallback && is(step, "message")))
+        .inspect(|step| run.facts.model(step.name("model")));
+    let others = others.filter_map(|step| Tokens::of(Some(step), USAGE));
+    Tokens::of(usage, USAGE).into_iter().chain(others).reduce(Tokens::plus)
 }
 
 /// Reads how the session of a stream ended.
@@ -289,39 +294,6 @@ pub fn read_end(result: Value, run: &mut Run) {
     if let Some(is_error) = result.flag("is_error") {
         run.has_failed = is_error || result.text("subtype").unwrap_or("success") != "success";
     }
-}
-
-/// Adds a text or thought. Streams repeat it as it grows.
-fn add_thought(run: &mut Run, thoughts: &mut Thoughts, thought: Thought) {
-    if thought.2.is_empty() {
-        // Is no beginning of another.
-        return run.skipped.add("empty_text");
-    }
-    let begins = |begin: &Thought, all: &Thought| {
-        (begin.0, begin.1) == (all.0, all.1) && all.2.starts_with(&begin.2)
-    };
-    let Thoughts { places, size } = thoughts;
-    if places.range(&thought..).next().is_some_and(|(next, _)| begins(&thought, next)) {
-        return run.skipped.add("repeated");
-    }
-    let (_, said, text) = thought.clone();
-    let event = Event::Thought { text, said };
-    let begun = places.range(..&thought).next_back().map(|(begun, _)| begun);
-    let begun = begun.filter(|begun| begins(begun, &thought)).cloned();
-    let place = match begun.and_then(|begun| places.remove_entry(&begun)) {
-        Some((begun, place)) => {
-            *size -= begun.2.len();
-            run.events.replace(place, event);
-            run.skipped.add("repeated");
-            place
-        }
-        None => {
-            run.events.push(event);
-            run.events.len() - 1
-        }
-    };
-    *size += thought.2.len();
-    places.insert(thought, place);
 }
 
 fn add_result(part: Value, kind: &str, run: &mut Run) {
@@ -340,10 +312,7 @@ const NOT_HUMAN: [(&str, &str); 14] = [
     ("<bash-input>", "local_command"),
     ("<bash-stdout>", "local_command"),
     ("<bash-stderr>", "local_command"),
-    (
-        "Caveat: The messages below were generated by the user while running local commands.",
-        "local_command",
-    ),
+    ("Caveat: The messages below were generated by the user while running", "local_command"),
     ("<command-name>", "command"),
     ("<command-message>", "command"),
     ("[Request interrupted by user", "interruption"),
@@ -356,10 +325,10 @@ const NOT_HUMAN: [(&str, &str); 14] = [
 const AGENTS: [&str; 3] = ["teammate-message", "agent-message", "cross-session-message"];
 
 /// Returns what is inside the elements with these tags.
-fn inside_tags(tags: &[&str], text: &str) -> Option<String> {
+fn inside_tags(tags: &[&str], text: &str, separator: &str) -> Option<String> {
     let inside = elements(tags, text).map(|message| json::trimmed(message.inside));
     let inside: Vec<_> = inside.filter(|inside| !inside.is_empty()).collect();
-    (!inside.is_empty()).then(|| inside.join("\n"))
+    (!inside.is_empty()).then(|| inside.join(separator))
 }
 
 /// Returns the text of a person; `None` if nobody wrote it. `is_first`: whether nothing comes before it in the run.
@@ -370,7 +339,7 @@ fn read_human(text: &str, is_first: bool, run: &mut Run) -> Option<String> {
     // The task of a member of a team is its objective.
     if is_of_agent
         && is_first
-        && let Some(task) = inside_tags(&AGENTS, text)
+        && let Some(task) = inside_tags(&AGENTS, text, "\n")
     {
         run.facts.collected.of_agents += 1;
         return Some(task);
@@ -385,7 +354,9 @@ fn read_human(text: &str, is_first: bool, run: &mut Run) -> Option<String> {
         let is_known = matches!(run.fallback, Some((_, Origin::Command)));
         // A command that was not answered was no question, such as one that sets the model.
         if *reason == "command" && !(is_known && has_answer(run)) {
-            run.fallback = command(text).map(|command| (command, Origin::Command));
+            // As it is typed.
+            let command = inside_tags(&["command-name", "command-args"], text, " ");
+            run.fallback = command.map(|command| (command, Origin::Command));
         }
         return None;
     }
@@ -405,17 +376,6 @@ fn read_notice(text: &str, run: &mut Run) -> Option<String> {
     let id = Some(String::new());
     run.events.push(Event::Result(ToolResult { text, id, ..ToolResult::default() }));
     None
-}
-
-/// Returns a command as it is typed: its name and its arguments.
-fn command(text: &str) -> Option<String> {
-    let inside = |name: &str| -> Option<&str> {
-        let (_, rest) = text.split_once(&format!("<{name}>"))?;
-        let (inside, _) = rest.split_once(&format!("</{name}>"))?;
-        Some(json::trimmed(inside)).filter(|inside| !inside.is_empty())
-    };
-    let words: Vec<_> = ["command-name", "command-args"].into_iter().filter_map(inside).collect();
-    (!words.is_empty()).then(|| words.join(" "))
 }
 
 /// Removes the reminders of the program to the model.

@@ -7,27 +7,12 @@ use crate::{
 
 /// The beginnings of texts that Codex wrote itself.
 const CONTEXT: [&str; 22] = [
-    "<environment_context>",
-    "<user_instructions>",
-    "<permissions instructions>",
-    "# AGENTS.md instructions",
-    "<INSTRUCTIONS>",
-    "<turn_aborted>",
-    "<skill>",
-    "<user_shell_command>",
-    "<codex_internal_context",
-    "<goal_context>",
-    "<subagent_notification>",
-    "<agent_message_board_notification>",
-    "<hook_prompt",
-    "<external_",
-    "<extension_context>",
-    "<recommended_plugins>",
-    "<next_prompt_suggestion>",
-    "<user_action>",
-    "<heartbeat>",
-    "Warning: apply_patch was requested via ",
-    "Warning: The maximum number of ",
+    "<environment_context>", "<user_instructions>", "<permissions instructions>",
+    "# AGENTS.md instructions", "<INSTRUCTIONS>", "<turn_aborted>", "<skill>",
+    "<user_shell_command>", "<codex_internal_context", "<goal_context>", "<subagent_notification>",
+    "<agent_message_board_notification>", "<hook_prompt", "<external_", "<extension_context>",
+    "<recommended_plugins>", "<next_prompt_suggestion>", "<user_action>", "<heartbeat>",
+    "Warning: apply_patch was requested via", "Warning: The maximum number of ",
     "Warning: Your account was flagged for ",
 ];
 

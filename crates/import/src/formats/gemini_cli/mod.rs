@@ -210,9 +210,8 @@ pub(super) fn read_user(content: Option<Value>, flag: Option<bool>, run: &mut Co
             run.events.push(Event::Result(ToolResult { id, name, ..result }));
         } else if Kind::of(kind) == Kind::Text {
             let text = text_of_part(part).unwrap_or_default();
-            let begins =
-                |(begin, _): &&(&str, _)| text.trim_start_matches(BLANK).starts_with(begin);
-            match NOT_HUMAN.iter().find(begins) {
+            let said = text.trim_start_matches(BLANK);
+            match NOT_HUMAN.iter().find(|(begin, _)| said.starts_with(begin)) {
                 Some((_, reason)) => run.skipped.add(*reason),
                 None => texts.push(text),
             }
