@@ -16,7 +16,7 @@ function formats() {
 		const file = [`${module}.rs`, `${module}/mod.rs`].map((name) => `${FORMATS}/${name}`);
 		const path = file.find((name) => existsSync(join(root, name)));
 		const text = read(path);
-		const [, name] = /\bname: "([^"]+)"/.exec(text) ?? fail(`${path}: expected a FORMAT`);
+		const [, name] = / FORMAT: [^"]*"([^"]+)"/.exec(text) ?? fail(`${path}: expected a FORMAT`);
 		const [, row] =
 			/^\/\/! \| (.*\|.*\|.*) \|$/m.exec(text) ??
 			fail(`${path}: expected "//! | written by | a run is | success comes from |"`);

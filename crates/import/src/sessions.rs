@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, mem};
 
 use crate::{
-    format::{FormatReader, Sink},
+    format::{Format, FormatReader, Sink, open},
     ids::Ids,
     json::{MAX_TEXT, Members, Value},
     limits::TOO_MUCH_TEXT,
@@ -48,6 +48,14 @@ pub trait Session: Default + Send {
     fn end(self, run: Run, out: &mut Sink) {
         out.run(run);
     }
+}
+
+/// Returns a format of agents that work on code, in whose logs one session follows another.
+pub const fn format<S: Session + 'static>(
+    name: &'static str,
+    fits: fn(Value, Option<&str>) -> bool,
+) -> Format {
+    Format { name, domain: "code", fits, open: open::<Sessions<S>> }
 }
 
 /// Reads a log in which one session follows another.

@@ -7,15 +7,14 @@
 use crate::{
     call::CallInput,
     events::Event,
-    format::{Format, open},
+    format::Format,
     json::{Members, Value, trimmed},
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
     text::text_of,
 };
 
-pub const FORMAT: Format =
-    Format { name: "antigravity", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("antigravity", fits);
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     kind.is_some_and(|kind| kind.starts_with(|first: char| first.is_ascii_uppercase()))

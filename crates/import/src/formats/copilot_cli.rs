@@ -12,14 +12,14 @@ use crate::{
     events::Event,
     facts::Tokens,
     failure::{flag, has_failed},
-    format::{Format, open},
+    format::Format,
     ids::Ids,
     json::{BLANK, Members, Value, is_blank, trimmed},
     messages::{Conversation, call_of_part},
     pattern::{Pattern, regex},
     provenance::Origin,
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
     text::{text_of, without},
 };
 
@@ -32,8 +32,7 @@ static EXIT: Pattern = Pattern::new(|| {
 /// The tags of what Copilot CLI adds to the text of a person.
 const ADDED: [&str; 3] = ["current_datetime", "system_reminder", "reminder"];
 
-pub const FORMAT: Format =
-    Format { name: "copilot-cli", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("copilot-cli", fits);
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     const SUBJECTS: &str = "session user assistant tool system hook subagent skill permission";
@@ -50,6 +49,7 @@ fn is_end(record: Value, kind: Option<&str>) -> bool {
 
 #[derive(Default)]
 pub struct Session {
+    /// The calls that go on, and those of the person.
     calls: Ids,
     user_calls: Ids,
     /// Whether the session was shut down.

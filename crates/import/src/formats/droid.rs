@@ -17,15 +17,14 @@ use crate::{
     events::Event,
     facts::Tokens,
     failure::{flag, has_failed},
-    format::{Format, open},
+    format::Format,
     json::{Members, Value, trimmed},
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
     text::{Output, text_of},
 };
 
-pub const FORMAT: Format =
-    Format { name: "droid", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("droid", fits);
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     kind == Some("session_start") && record.first_name(&["id", "sessionId"]).is_some()

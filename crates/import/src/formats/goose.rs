@@ -6,16 +6,15 @@
 
 use crate::{
     call::CallInput,
-    format::{Format, open},
+    format::Format,
     json::{Members, Value},
     part::Kind,
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
     text::{text_of, text_of_part},
 };
 
-pub const FORMAT: Format =
-    Format { name: "goose", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("goose", fits);
 
 /// The types of parts that only Goose has.
 const OWN: [&str; 2] = ["toolRequest", "toolResponse"];

@@ -7,16 +7,15 @@
 
 use crate::{
     facts::Tokens,
-    format::{Format, open},
+    format::Format,
     json::{Members, Value},
     messages::call_of_part,
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
     text::text_of,
 };
 
-pub const FORMAT: Format =
-    Format { name: "kimi-code", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("kimi-code", fits);
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     match kind {

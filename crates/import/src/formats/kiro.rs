@@ -7,15 +7,14 @@
 use crate::{
     call::CallInput,
     events::Event,
-    format::{Format, open},
+    format::Format,
     json::{Members, Value},
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
     text::{Output, text_of},
 };
 
-pub const FORMAT: Format =
-    Format { name: "kiro", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("kiro", fits);
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     let own = || record.text("kind").filter(|_| record.object("data").has("content"));

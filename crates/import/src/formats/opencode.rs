@@ -11,17 +11,16 @@ use crate::{
     events::Event,
     facts::Tokens,
     failure::has_failed,
-    format::{Format, Sink, open},
+    format::{Format, Sink},
     json::{Array, Members, Value},
     messages::Conversation,
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
     text::text_of,
     time,
 };
 
-pub const FORMAT: Format =
-    Format { name: "opencode", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("opencode", fits);
 
 fn fits(object: Value, kind: Option<&str>) -> bool {
     let is_record = |kind| kind == "error" || object.object("part").is_some();
@@ -58,11 +57,9 @@ impl sessions::Session for Session {
             created_at: info.object("time").member("created").and_then(time::utc),
             ..out.begin()
         };
+        let read = if is_export_of_2(export) { read_message_of_2 } else { read_message };
         for message in run.skipped.objects(export.member("messages")) {
-            match is_export_of_2(export) {
-                true => read_message_of_2(message, &mut run),
-                false => read_message(&mut run, message),
-            }
+            read(message, &mut run);
         }
         out.run(run);
         true
@@ -87,12 +84,10 @@ impl sessions::Session for Session {
 /// The tools that launch sub-agents.
 const LAUNCHERS: &[&str] = &["task", "subagent"];
 
-fn read_message(run: &mut Conversation, message: Value) {
+fn read_message(message: Value, run: &mut Run) {
     let info = message.get("info");
     let time = info.object("time");
-    let begin = run.events.len();
-    read_parts(run, info, message.member("parts"));
-    run.end_record(time.member("created"), begin);
+    run.record(time.member("created"), |run| read_parts(info, message.member("parts"), run));
     run.facts.at(time.member("completed"), false);
     run.facts.collected.launchers = LAUNCHERS;
     run.facts.place(info.object("path").name("cwd"), None);
@@ -104,7 +99,7 @@ fn read_message(run: &mut Conversation, message: Value) {
     run.facts.interruptions += u64::from(is_aborted);
 }
 
-fn read_parts(run: &mut Conversation, info: Option<Value>, parts: Option<Value>) {
+fn read_parts(info: Option<Value>, parts: Option<Value>, run: &mut Run) {
     match info.text("role") {
         Some("user") => {
             run.instruct(info.member("system"));

@@ -8,15 +8,14 @@ use crate::{
     call::{Call, CallInput, ToolResult},
     events::Event,
     failure::{flag, has_failed},
-    format::{Format, open},
+    format::Format,
     json::{Members, Value},
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
     text::{Output, text_of},
 };
 
-pub const FORMAT: Format =
-    Format { name: "openhands", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("openhands", fits);
 
 fn fits(value: Value, kind: Option<&str>) -> bool {
     if kind.is_some() {

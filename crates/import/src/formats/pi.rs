@@ -8,15 +8,14 @@
 
 use crate::{
     facts::Tokens,
-    format::{Format, open},
+    format::Format,
     json::{Members, Value},
     messages::Harness,
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
 };
 
-pub const FORMAT: Format =
-    Format { name: "pi", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("pi", fits);
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     match kind {

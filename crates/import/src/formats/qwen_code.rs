@@ -6,14 +6,13 @@
 
 use super::gemini_cli::read_user;
 use crate::{
-    format::{Format, open},
+    format::Format,
     json::{Members, Value},
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
 };
 
-pub const FORMAT: Format =
-    Format { name: "qwen-code", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("qwen-code", fits);
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     let is_record = match kind {

@@ -16,17 +16,16 @@ use crate::{
     events::Event,
     facts::Tokens,
     failure::has_failed,
-    format::{Format, Sink, open},
+    format::{Format, Sink},
     json::{Array, Document, Members, Value, is_blank, json_of},
     messages::call_of_part,
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
     text::Output,
     time,
 };
 
-pub const FORMAT: Format =
-    Format { name: "vscode-chat", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("vscode-chat", fits);
 
 const UNSENT: &str = "expected a log of a known format, found a chat session of VS Code of which no request was sent";
 const USAGE: [&str; 4] =

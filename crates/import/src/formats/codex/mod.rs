@@ -16,13 +16,13 @@ use crate::{
     events::Event,
     facts::Tokens,
     failure::has_failed,
-    format::{Format, open},
+    format::Format,
     json::{Document, Members, Value, trimmed},
     messages::{Conversation, content, is_message, is_readable},
     pattern::{Pattern, regex},
     provenance::Origin,
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
     text::text_of,
 };
 
@@ -36,8 +36,7 @@ static FAILED: Pattern = Pattern::new(|| {
     regex(&format!(r"^[ \t\r\n]*(?:{tools}|{refused}|{unread}|execution error:|err: )"))
 });
 
-pub const FORMAT: Format =
-    Format { name: "codex", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("codex", fits);
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     let kinds = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];

@@ -12,13 +12,13 @@ pub use self::stream::text as text_of_output;
 use super::claude_code::read_end;
 use crate::{
     events::Event,
-    format::{Format, open},
+    format::Format,
     ids::Ids,
     json::{self, Members, Value},
     messages::content,
     pattern::{Pattern, regex},
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
     skipped::Skipped,
 };
 
@@ -28,8 +28,7 @@ const REDACTED: &str = "[REDACTED]";
 /// The text of the person, among that of Cursor.
 static QUERY: Pattern = Pattern::new(|| regex("(?s)<user_query>(.*?)</user_query>"));
 
-pub const FORMAT: Format =
-    Format { name: "cursor", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("cursor", fits);
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     is_line(record) || stream::fits(record, kind)

@@ -18,20 +18,19 @@ use crate::{
     events::{Event, Events},
     facts::Tokens,
     failure::flag,
-    format::{Format, Sink, open},
+    format::{Format, Sink},
     ids::{Ids, hash},
     json::{BLANK, Members, Value},
     messages::{Conversation, SETUP, call_of_part, parts},
     part::{Kind, Part},
     run::Run,
-    sessions::{self, Sessions},
+    sessions,
     skipped::Skipped,
     text::{Output, text_of, text_of_part},
     time,
 };
 
-pub const FORMAT: Format =
-    Format { name: "gemini-cli", domain: "code", fits, open: open::<Sessions<Session>> };
+pub const FORMAT: Format = sessions::format::<Session>("gemini-cli", fits);
 
 fn fits(object: Value, kind: Option<&str>) -> bool {
     is_header(object) || is_change(object) || stream::fits(object, kind)
@@ -146,7 +145,12 @@ impl Session {
     /// Reads a message, and keeps its events until the session ends.
     fn add(&mut self, message: Value, run: &mut Conversation) {
         let skipped = mem::take(&mut run.skipped);
-        read(message, run);
+        match message.text("type") {
+            Some("user") => read_user(message.member("content"), None, run),
+            Some("gemini") => read_answer(message, run),
+            Some(kind) => run.skipped.add_record(kind),
+            None => run.skipped.add("malformed"),
+        }
         run.end_record(message.member("timestamp"), 0);
         let read = Message {
             events: mem::take(&mut run.events),
@@ -175,15 +179,6 @@ impl Message {
     fn size(&self) -> usize {
         let reasons = self.skipped.iter().next().map_or(0, |_| size_of::<[String; 24]>());
         size_of::<Self>() + self.events.size() + reasons
-    }
-}
-
-fn read(message: Value, run: &mut Conversation) {
-    match message.text("type") {
-        Some("user") => read_user(message.member("content"), None, run),
-        Some("gemini") => read_answer(message, run),
-        Some(kind) => run.skipped.add_record(kind),
-        None => run.skipped.add("malformed"),
     }
 }
 
