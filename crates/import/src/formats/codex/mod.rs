@@ -76,10 +76,8 @@ pub struct Session {
     is_after_meta: bool,
     /// Whether it began with the header of a session before Codex 0.32.
     is_bare: bool,
-    /// The tokens of counts that ended, because another began at 0.
-    counted: Option<Tokens>,
-    /// The tokens of the last count.
-    count: Option<Tokens>,
+    /// The number of counts of tokens that ended, because another began at 0, and the last number of tokens.
+    count: (u32, u64),
 }
 
 impl sessions::Session for Session {
@@ -154,11 +152,9 @@ impl Session {
             ("event_msg", Some("token_count")) => {
                 let total = payload.object("info").object("total_token_usage");
                 let Some(total) = Tokens::of(total, USAGE) else { return };
-                let is_less = |last: &Tokens| total.all() < last.all();
-                let ended = self.count.replace(total).filter(is_less);
-                self.counted = self.counted.into_iter().chain(ended).reduce(Tokens::plus);
-                let all = self.counted.map_or(total, |counted| counted.plus(total));
-                run.facts.tokens = Some(all.without_cache());
+                let (ended, last) = self.count;
+                self.count = (ended + u32::from(total.all() < last), total.all());
+                run.facts.set(self.count.0, Some(total.without_cache()));
             }
             ("event_msg", Some("turn_aborted")) => {
                 let is_interrupted = payload.text("reason") == Some("interrupted");
