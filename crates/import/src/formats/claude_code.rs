@@ -61,12 +61,10 @@ impl FormatReader for Records {
     }
 
     fn read(&mut self, value: Value, out: &mut Sink) {
-        if value.list("loglines").is_none() {
-            return self.read_record(value, out);
-        }
-        for record in out.report.skipped.objects(value.get("loglines")) {
-            self.read_record(record, out);
-        }
+        let lines = value.get("loglines").filter(|lines| lines.is_array());
+        let own = lines.is_none().then_some(value);
+        let records = out.report.skipped.objects(lines).chain(own);
+        records.for_each(|record| self.read_record(record, out));
     }
 
     fn finish(&mut self, out: &mut Sink) {

@@ -4,7 +4,7 @@
 //!
 //! - trajectories | format 1.1 | 2026-11-22 | written
 
-use super::{messages, swe_agent};
+use super::{messages, swe_agent, vscode_chat::USAGE};
 use crate::{
     call::CallInput,
     events::Event,
@@ -43,35 +43,23 @@ fn read(value: Value, out: &mut Sink) {
     let mut run = out.begin();
     run.has_failed = swe_agent::has_failed(value, "Submitted");
     let messages = messages(value);
-    if messages.clone().any(has_tools) {
-        for message in messages.filter(|message| message.text("role") != Some("exit")) {
-            let begin = run.events.len();
-            match message.list("output") {
-                Some(items) if message.text("object") == Some("response") => run.read_answer(items),
-                _ => run.read_message(message),
-            }
-            collect(message, begin, &mut run);
+    let has_tools = messages.clone().any(has_tools);
+    let mut has_task = false;
+    for message in messages {
+        let begin = run.events.len();
+        match message.list("output") {
+            _ if !has_tools => read_text(message, &mut run, &mut has_task),
+            _ if message.text("role") == Some("exit") => continue,
+            Some(items) if message.text("object") == Some("response") => run.read_answer(items),
+            _ => run.read_message(message),
         }
-    } else {
-        let mut has_task = false;
-        for message in messages {
-            let begin = run.events.len();
-            read_text(message, &mut run, &mut has_task);
-            collect(message, begin, &mut run);
-        }
+        let extra = message.object("extra");
+        let response = extra.object("response");
+        run.facts.add(Tokens::of(response.object("usage"), USAGE).map(Tokens::without_cache));
+        run.facts.model(response.name("model"));
+        run.end_record(extra.member("timestamp"), begin);
     }
     out.run(run);
-}
-
-/// Collects the facts of a message that has added the events from a place on.
-fn collect(message: Value, begin: usize, run: &mut Run) {
-    let extra = message.object("extra");
-    let response = extra.object("response");
-    let cached = "prompt_tokens_details/cached_tokens";
-    let paths = ["prompt_tokens", "completion_tokens", cached, ""];
-    run.facts.add(Tokens::of(response.object("usage"), paths).map(Tokens::without_cache));
-    run.facts.model(response.name("model"));
-    run.end_record(extra.member("timestamp"), begin);
 }
 
 fn has_tools(message: Value) -> bool {

@@ -28,7 +28,8 @@ use crate::{
 pub const FORMAT: Format = sessions::format::<Session>("vscode-chat", fits);
 
 const UNSENT: &str = "expected a log of a known format, found a chat session of VS Code of which no request was sent";
-const USAGE: [&str; 4] =
+/// The names of the counts of tokens in answers of OpenAI.
+pub const USAGE: [&str; 4] =
     ["prompt_tokens", "completion_tokens", "prompt_tokens_details/cached_tokens", ""];
 
 fn fits(object: Value, kind: Option<&str>) -> bool {

@@ -110,9 +110,21 @@ impl Conversation {
         turn
     }
 
-    /// Adds a call or a result, in place of one that it repeats. Returns whether it does.
+    /// Adds a call or a result. One that repeats the last one with its id takes its place: a call before it is answered,
+    /// if it is of the same turn; a result before there is another call. Returns whether it does.
     pub fn put(&mut self, event: Event) -> bool {
-        self.places.put(&mut self.events, event)
+        let earlier = event.id().and_then(|id| self.places.get(id)).map(|place| place as usize);
+        let repeated = earlier.filter(|place| match (&self.events[*place], &event) {
+            (Event::Call(earlier), Event::Call(call)) => earlier.turn == call.turn,
+            (earlier, event) => earlier.call().is_none() && event.call().is_none(),
+        });
+        if let Some(place) = repeated {
+            self.events.replace(place, event);
+        } else {
+            event.id().map(|id| self.places.insert(id, self.events.len() as u32));
+            self.events.push(event);
+        }
+        repeated.is_some()
     }
 
     /// Returns a conversation of these messages alone.
