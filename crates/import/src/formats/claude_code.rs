@@ -63,46 +63,42 @@ impl FormatReader for Records {
     fn read(&mut self, value: Value, out: &mut Sink) {
         let lines = value.get("loglines").filter(|lines| lines.is_array());
         let own = lines.is_none().then_some(value);
-        let records = out.report.skipped.objects(lines).chain(own);
-        records.for_each(|record| self.read_record(record, out));
+        for record in out.report.skipped.objects(lines).chain(own) {
+            let kind = record.text("type").unwrap_or("?");
+            let uuid = record.name("uuid");
+            let session = record.first_name(&["sessionId", "session_id"]);
+            if !matches!(kind, "user" | "assistant") && uuid.is_none() && session.is_none() {
+                out.report.skipped.add_record(kind);
+                continue;
+            }
+
+            let of_parent = ["parentUuid", "logicalParentUuid"]
+                .iter()
+                .find_map(|name| self.by_uuid.get(record.name(name)?));
+            // Sessions that were cleaned have no ids at all.
+            let is_alone = uuid.is_some() && !self.session.is_empty();
+            let of_previous = self.last.filter(|_| session.is_none() && !is_alone);
+            let known = of_parent.or_else(|| self.runs.ids.get(session?)).or(of_previous);
+            let number = known.unwrap_or_else(|| self.runs.begin(session, out));
+            self.last = Some(number);
+            if let Some(session) = session {
+                self.runs.ids.insert(session, number);
+                if session != self.session {
+                    self.session = session.into();
+                }
+            }
+            let is_repeated =
+                uuid.is_some_and(|uuid| self.by_uuid.insert(uuid, number) == Some(number));
+
+            self.runs.add(number, out, |session, run, _| {
+                let time = record.member("timestamp");
+                run.record(time, |run| session.read(record, kind, is_repeated, run));
+            });
+        }
     }
 
     fn finish(&mut self, out: &mut Sink) {
         self.runs.end_all(out);
-    }
-}
-
-impl Records {
-    fn read_record(&mut self, record: Value, out: &mut Sink) {
-        let kind = record.text("type").unwrap_or("?");
-        let uuid = record.name("uuid");
-        let session = record.first_name(&["sessionId", "session_id"]);
-        if !matches!(kind, "user" | "assistant") && uuid.is_none() && session.is_none() {
-            return out.skip(format!("record:{kind}"));
-        }
-
-        let of_parent = ["parentUuid", "logicalParentUuid"]
-            .iter()
-            .find_map(|name| self.by_uuid.get(record.name(name)?));
-        // Sessions that were cleaned have no ids at all.
-        let is_alone = uuid.is_some() && !self.session.is_empty();
-        let of_previous = self.last.filter(|_| session.is_none() && !is_alone);
-        let known = of_parent.or_else(|| self.runs.ids.get(session?)).or(of_previous);
-        let number = known.unwrap_or_else(|| self.runs.begin(session, out));
-        self.last = Some(number);
-        if let Some(session) = session {
-            self.runs.ids.insert(session, number);
-            if session != self.session {
-                self.session = session.into();
-            }
-        }
-        let is_repeated =
-            uuid.is_some_and(|uuid| self.by_uuid.insert(uuid, number) == Some(number));
-
-        self.runs.add(number, out, |session, run, _| {
-            let time = record.member("timestamp");
-            run.record(time, |run| session.read(record, kind, is_repeated, run));
-        });
     }
 }
 
