@@ -53,12 +53,10 @@ fn read(value: Value, out: &mut Sink) {
 
 fn read_step(step: Value, run: &mut Run) {
     let Some(source) = step.text("source") else { return run.skipped.add("malformed") };
-    if run.created_at.is_none() {
-        run.created_at = step.member("timestamp").and_then(time::utc);
-    }
-    let content = step.member("message");
+    let (time, content) = (step.member("timestamp"), step.member("message"));
     if step.flag("is_copied_context") == Some(true) {
         run.skipped.add("copied_context");
+        run.created_at = run.created_at.take().or_else(|| time.and_then(time::utc));
         if source == "user" && run.fallback.is_none() {
             let mut copied = Conversation::default();
             copied.read_user(content);
@@ -66,13 +64,11 @@ fn read_step(step: Value, run: &mut Run) {
         }
         return;
     }
-    let begin = run.events.len();
-    read_source(step, source, content, run);
+    run.record(time, |run| read_source(step, source, content, run));
     const USAGE: [&str; 4] = ["prompt_tokens", "completion_tokens", "cached_tokens", ""];
     let tokens = Tokens::of(step.object("metrics"), USAGE);
     run.facts.add(tokens.map(Tokens::without_cache));
     run.facts.model(step.name("model_name"));
-    run.end_record(step.member("timestamp"), begin);
 }
 
 fn read_source(step: Value, source: &str, content: Option<Value>, run: &mut Run) {

@@ -9,7 +9,7 @@
 mod stream;
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     mem,
 };
 
@@ -47,9 +47,9 @@ fn is_change(record: Value) -> bool {
 #[derive(Default)]
 pub struct Session {
     is_stream: bool,
-    /// What was read of the messages, in order. A later message replaces one with the same id.
-    messages: Vec<Message>,
-    places: Ids,
+    /// What was read of the messages, by number. A later message replaces one with the same id.
+    messages: BTreeMap<u32, Message>,
+    numbers: Ids,
     size: usize,
 }
 
@@ -93,9 +93,7 @@ impl sessions::Session for Session {
             return;
         }
         if self.is_stream {
-            let begin = run.events.len();
-            stream::read(record, run);
-            return run.end_record(record.member("timestamp"), begin);
+            return run.record(record.member("timestamp"), |run| stream::read(record, run));
         }
         if is_header {
             run.facts.at(record.member("startTime"), false);
@@ -118,7 +116,7 @@ impl sessions::Session for Session {
 
     fn end(self, mut run: Run, out: &mut Sink) {
         let mut answered = HashSet::new();
-        for Message { events, skipped, is_of_user } in self.messages {
+        for Message { events, skipped, is_of_user } in self.messages.into_values() {
             run.skipped.merge(skipped);
             for event in events {
                 // User messages have the results of the answer before once more.
@@ -159,19 +157,17 @@ impl Session {
         };
         self.size += read.size();
         let next = self.messages.len() as u32;
-        let place = self.places.get_or_insert(message.name("id"), || next);
+        let number = self.numbers.get_or_insert(message.name("id"), || next);
         let usage = message.object("tokens");
         let tokens = Tokens::of(usage, ["input", "output", "cached", ""]);
         let tokens =
             tokens.map(|tokens| tokens.without_cache().with_reasoning(usage.get("thoughts")));
-        run.facts.set(place, tokens);
+        run.facts.set(number, tokens);
         run.facts.model(message.name("model"));
-        let Some(earlier) = self.messages.get_mut(place as usize) else {
-            return self.messages.push(read);
-        };
-        self.size -= earlier.size();
-        *earlier = read;
-        run.skipped.add("repeated");
+        if let Some(earlier) = self.messages.insert(number, read) {
+            self.size -= earlier.size();
+            run.skipped.add("repeated");
+        }
     }
 }
 
