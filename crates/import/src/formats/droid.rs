@@ -21,7 +21,6 @@ use crate::{
     json::{Members, Value, trimmed},
     run::Run,
     sessions,
-    text::{Output, text_of},
 };
 
 pub const FORMAT: Format = sessions::format::<Session>("droid", fits);
@@ -113,11 +112,7 @@ fn read_event(record: Value, run: &mut Run) {
             run.end_turn();
             let value = record.member("value").or_else(|| record.member("error"));
             let failed = flag(record).or_else(|| has_failed(value.get("exitCode")));
-            let text = value.and_then(cursor::text_of_output);
-            let output = match text {
-                Some(text) => Output { text, failed: None },
-                None => text_of(value, &mut run.skipped),
-            };
+            let output = cursor::output(value, &mut run.skipped);
             run.tool_result(id, output, failed);
         }
         ("completion", _) => {

@@ -7,7 +7,7 @@
 
 mod stream;
 
-pub use self::stream::text as text_of_output;
+pub use self::stream::output;
 
 use super::claude_code::read_end;
 use crate::{

@@ -5,6 +5,7 @@ use crate::{
     failure::has_failed,
     json::{Members, Value, is_blank},
     run::Run,
+    skipped::Skipped,
     text::{Output, text_of},
 };
 
@@ -53,21 +54,23 @@ pub(super) fn result(call: Value, run: &mut Run) -> Option<ToolResult> {
     };
     let failed = !is_success || value.flag("isError") == Some(true);
     let flag = failed.then_some(true).or_else(|| has_failed(value.get("exitCode")));
-    let output = match text(value) {
-        Some(text) => Output { text, failed: None },
-        None => text_of(value, &mut run.skipped),
-    };
-    Some(output.into_result(flag))
+    Some(output(Some(value), &mut run.skipped).into_result(flag))
 }
 
-/// Returns the text of the output of a tool, such as that of its streams.
-pub fn text(value: Value) -> Option<String> {
+/// Returns the output of a tool, such as the text of its streams.
+pub fn output(value: Option<Value>, skipped: &mut Skipped) -> Output {
     let streams = ["stdout", "stderr"].map(|name| value.text(name));
-    if let (None, true) = (value.text("interleavedOutput"), streams.iter().any(Option::is_some)) {
-        let said = streams.into_iter().flatten().filter(|text| !is_blank(text));
-        return Some(said.collect::<Vec<_>>().join("\n"));
-    }
     let names = ["interleavedOutput", "content", "errorMessage", "error", "message", "reason"];
-    let text = names.iter().find_map(|name| value.text(name)).map(Into::into);
-    text.or_else(|| value.is_object().then(|| value.canonical()))
+    let text = match names.iter().find_map(|name| value.text(name)) {
+        _ if value.text(names[0]).is_none() && streams.iter().any(Option::is_some) => {
+            let said = streams.into_iter().flatten().filter(|text| !is_blank(text));
+            said.collect::<Vec<_>>().join("\n")
+        }
+        Some(text) => text.into(),
+        None => match value.filter(|value| value.is_object()) {
+            Some(object) => object.canonical(),
+            None => return text_of(value, skipped),
+        },
+    };
+    Output { text, failed: None }
 }
