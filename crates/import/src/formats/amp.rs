@@ -4,17 +4,10 @@
 //!
 //! - threads | `v` 85 | 2026-11-26 | written
 
+use super::prelude::*;
 use crate::{
-    call::ToolResult,
-    events::Event,
-    failure::has_failed,
-    format::{Format, Sink},
-    json::{Array, Members, Value},
-    messages::{Conversation, content, parts},
+    messages::{content, parts},
     part::Part,
-    run::Run,
-    text::{text_of, text_of_part},
-    time,
 };
 
 pub const FORMAT: Format = Format { name: "amp", domain: "code", fits, open: || Box::new(read) };

@@ -4,15 +4,8 @@
 //!
 //! - transcripts in the tests of agent-sessions and codeburn | 1.1.14; 651e854f, ed8fa3af | 2026-11-28 | captured
 
-use crate::{
-    call::CallInput,
-    events::Event,
-    format::Format,
-    json::{Members, Value, trimmed},
-    run::Run,
-    sessions,
-    text::text_of,
-};
+use super::prelude::*;
+use crate::json::trimmed;
 
 pub const FORMAT: Format = sessions::format::<Session>("antigravity", fits);
 

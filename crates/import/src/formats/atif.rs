@@ -4,17 +4,7 @@
 //!
 //! - trajectories in the tests of Phoenix | ATIF 1.8; 9478f954 | 2026-11-22 | captured
 
-use crate::{
-    facts::Tokens,
-    failure::flag,
-    format::{Format, Sink},
-    json::{Members, Value},
-    messages::Conversation,
-    provenance::Origin,
-    run::Run,
-    text::text_of,
-    time,
-};
+use super::prelude::*;
 
 pub const FORMAT: Format =
     Format { name: "atif", domain: "general", fits, open: || Box::new(read) };

@@ -9,19 +9,13 @@
 
 use std::{collections::BTreeMap, mem};
 
+use super::prelude::*;
 use crate::{
-    call::{ToolResult, Turn},
-    events::Event,
-    facts::Tokens,
-    format::{Format, FormatReader, Sink, open},
-    ids::Ids,
-    json::{self, Members, Value},
-    messages::{call_of_part, is_result_type, parts, result_of_part},
-    provenance::Origin,
-    run::Run,
-    sessions::{self, Interleaved},
-    skipped::Skipped,
-    text::{elements, text_of_part, without},
+    call::Turn,
+    format::{FormatReader, open},
+    messages::{is_result_type, parts, result_of_part},
+    sessions::Interleaved,
+    text::{elements, without},
 };
 
 /// Members that only records of sessions have.

@@ -5,12 +5,8 @@
 //! - files of a task, compared with the source of Cline | | 2026-11-22 | written
 //! - sessions, compared with the source of Cline | 4.0 | 2026-11-28 | written
 
-use crate::{
-    format::{Format, Sink},
-    json::{Members, Value},
-    messages::{Harness, is_message},
-    run::Run,
-};
+use super::prelude::*;
+use crate::messages::{Harness, is_message};
 
 pub const FORMAT: Format = Format { name: "cline", domain: "code", fits, open: || Box::new(read) };
 

@@ -8,19 +8,10 @@
 
 use std::mem;
 
+use super::prelude::*;
 use crate::{
-    events::Event,
-    facts::Tokens,
-    failure::{flag, has_failed},
-    format::Format,
-    ids::Ids,
-    json::{BLANK, Members, Value, is_blank, trimmed},
-    messages::{Conversation, call_of_part},
-    pattern::{Pattern, regex},
-    provenance::Origin,
-    run::Run,
-    sessions,
-    text::{text_of, without},
+    json::{BLANK, is_blank, trimmed},
+    text::without,
 };
 
 /// How the shell of Copilot CLI says that a command has failed.

@@ -8,20 +8,12 @@
 
 use std::mem;
 
+use super::prelude::*;
 use super::{
     claude_code::{USAGE, without_reminders},
     cursor, pi,
 };
-use crate::{
-    call::{CallInput, ToolResult},
-    events::Event,
-    facts::Tokens,
-    failure::{flag, has_failed},
-    format::Format,
-    json::{Members, Value, trimmed},
-    run::Run,
-    sessions,
-};
+use crate::json::trimmed;
 
 pub const FORMAT: Format = sessions::format::<Session>("droid", fits);
 

@@ -4,15 +4,8 @@
 //!
 //! - the messages and the stream, compared with messages in the tests of agentsview | 5152a340, 05132966 | 2026-11-28 | source
 
-use crate::{
-    call::CallInput,
-    format::Format,
-    json::{Members, Value},
-    part::Kind,
-    run::Run,
-    sessions,
-    text::{text_of, text_of_part},
-};
+use super::prelude::*;
+use crate::part::Kind;
 
 pub const FORMAT: Format = sessions::format::<Session>("goose", fits);
 

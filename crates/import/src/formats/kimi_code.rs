@@ -5,15 +5,7 @@
 //! - sessions of Kimi Code in the tests of agent-sessions | 0.29 to 0.38, protocol 1.4; 651e854f | 2026-11-28 | captured
 //! - a session of Kimi CLI in the tests of moraine, compared with its source | protocol 1.9; 517b648, 4a550eff | 2026-11-28 | written
 
-use crate::{
-    facts::Tokens,
-    format::Format,
-    json::{Members, Value},
-    messages::call_of_part,
-    run::Run,
-    sessions,
-    text::text_of,
-};
+use super::prelude::*;
 
 pub const FORMAT: Format = sessions::format::<Session>("kimi-code", fits);
 
@@ -70,7 +62,7 @@ impl sessions::Session for Session {
             }
             "tool.result" | "ToolResult" => {
                 let result = value.first(&["result", "return_value"]);
-                let failed = result.and_then(crate::failure::flag);
+                let failed = result.and_then(flag);
                 let output = text_of(result.member("output"), &mut run.skipped);
                 let id = value.first_name(&["toolCallId", "tool_call_id"]);
                 run.tool_result(id, output, failed.or(Some(false)));

@@ -4,15 +4,7 @@
 //!
 //! - sessions in the tests of moraine and codeburn | `version` v1; 517b648, ed8fa3af | 2026-11-28 | written
 
-use crate::{
-    call::CallInput,
-    events::Event,
-    format::Format,
-    json::{Members, Value},
-    run::Run,
-    sessions,
-    text::{Output, text_of},
-};
+use super::prelude::*;
 
 pub const FORMAT: Format = sessions::format::<Session>("kiro", fits);
 

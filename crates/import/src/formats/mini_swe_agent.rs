@@ -4,18 +4,8 @@
 //!
 //! - trajectories | format 1.1 | 2026-11-22 | written
 
+use super::prelude::*;
 use super::{messages, swe_agent, vscode_chat::USAGE};
-use crate::{
-    call::CallInput,
-    events::Event,
-    facts::Tokens,
-    failure::flag,
-    format::{Format, Sink},
-    json::{self, Members, Value},
-    pattern::{Pattern, regex},
-    run::Run,
-    text::text_of,
-};
 
 static COMMAND: Pattern =
     Pattern::new(|| regex(r"(?s)```(?:mswea_bash_command|bash)[ \t]*\n(.*?)\n?```"));

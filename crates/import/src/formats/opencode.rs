@@ -6,19 +6,7 @@
 //! - exports and streams | 1.3.17 | 2026-11-22 | source
 //! - `opencode session export` | 2.0 | 2026-11-26 | written
 
-use crate::{
-    call::{Call, CallInput},
-    events::Event,
-    facts::Tokens,
-    failure::has_failed,
-    format::{Format, Sink},
-    json::{Array, Members, Value},
-    messages::Conversation,
-    run::Run,
-    sessions,
-    text::text_of,
-    time,
-};
+use super::prelude::*;
 
 pub const FORMAT: Format = sessions::format::<Session>("opencode", fits);
 

@@ -4,16 +4,7 @@
 //!
 //! - events in the tests of trajectory, compared with the source of OpenHands' SDK | V1; 21ae92d, 7e6774f7 | 2026-11-28 | written
 
-use crate::{
-    call::{Call, CallInput, ToolResult},
-    events::Event,
-    failure::{flag, has_failed},
-    format::Format,
-    json::{Members, Value},
-    run::Run,
-    sessions,
-    text::{Output, text_of},
-};
+use super::prelude::*;
 
 pub const FORMAT: Format = sessions::format::<Session>("openhands", fits);
 

@@ -6,14 +6,8 @@
 //! - deliveries of OpenClaw | 2026.2 | 2026-11-28 | written
 //! - `pi --mode json` | 83378aad | 2026-11-28 | source
 
-use crate::{
-    facts::Tokens,
-    format::Format,
-    json::{Members, Value},
-    messages::Harness,
-    run::Run,
-    sessions,
-};
+use super::prelude::*;
+use crate::messages::Harness;
 
 pub const FORMAT: Format = sessions::format::<Session>("pi", fits);
 

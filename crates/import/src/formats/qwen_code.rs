@@ -5,12 +5,7 @@
 //! - session files | 0.21 | 2026-11-26 | written
 
 use super::gemini_cli::read_user;
-use crate::{
-    format::Format,
-    json::{Members, Value},
-    run::Run,
-    sessions,
-};
+use super::prelude::*;
 
 pub const FORMAT: Format = sessions::format::<Session>("qwen-code", fits);
 

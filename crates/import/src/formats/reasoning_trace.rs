@@ -8,20 +8,15 @@ use std::{fmt, mem};
 
 use serde_json::json;
 
+use super::prelude::*;
 use crate::{
     answers::answered_calls,
-    call::{Call, CallInput, ToolResult},
     chat::{Given, chat},
     error::{Code, Error, Failure},
-    events::Event,
-    format::{Format, Sink},
     imported::Imported,
-    json::{self, Array, Document, Members, Value},
     limits::{MAX_VALUES, NO_MEMORY, TOO_MANY_VALUES},
     options::AssumeSuccess,
-    provenance::{IMPORTER, Origin, Provenance, Source},
-    skipped::Skipped,
-    text::Output,
+    provenance::{IMPORTER, Provenance, Source},
     trace::{ImportedTrace, Kept, read_trace},
 };
 

@@ -4,16 +4,7 @@
 //!
 //! - a trajectory in the tests of SWE-agent | 3ea751c0 | 2026-11-22 | captured
 
-use crate::{
-    call::CallInput,
-    events::Event,
-    facts::Tokens,
-    format::{Format, Sink},
-    json::{self, Members, Value},
-    pattern::{Pattern, regex},
-    run::Run,
-    text::text_of,
-};
+use super::prelude::*;
 
 /// Observations that report a failure in SWE-agent's own words.
 static FAILED: Pattern = Pattern::new(|| {

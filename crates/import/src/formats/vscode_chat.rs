@@ -10,19 +10,10 @@ use std::{collections::BTreeMap, mem};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::prelude::*;
 use crate::{
-    call::{Call, CallInput},
     error::{Code, Error},
-    events::Event,
-    facts::Tokens,
-    failure::has_failed,
-    format::{Format, Sink},
-    json::{Array, Document, Members, Value, is_blank, json_of},
-    messages::call_of_part,
-    run::Run,
-    sessions,
-    text::Output,
-    time,
+    json::{is_blank, json_of},
 };
 
 pub const FORMAT: Format = sessions::format::<Session>("vscode-chat", fits);

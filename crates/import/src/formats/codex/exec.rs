@@ -1,14 +1,6 @@
 //! The output of `codex exec --json`, which lacks what the user wrote.
 
-use crate::{
-    call::{Call, CallInput, ToolResult, qualified},
-    events::Event,
-    failure::has_failed,
-    ids::Ids,
-    json::{Members, Value},
-    run::Run,
-    text::text_of,
-};
+use crate::{call::qualified, formats::prelude::*};
 
 pub(super) fn fits(record: Value, kind: Option<&str>) -> bool {
     match kind {

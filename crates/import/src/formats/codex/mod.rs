@@ -12,18 +12,9 @@ mod user;
 use std::{collections::HashSet, mem};
 
 use crate::{
-    call::ToolResult,
-    events::Event,
-    facts::Tokens,
-    failure::has_failed,
-    format::Format,
-    json::{Document, Members, Value, trimmed},
-    messages::{Conversation, content, is_message, is_readable},
-    pattern::{Pattern, regex},
-    provenance::Origin,
-    run::Run,
-    sessions,
-    text::text_of,
+    formats::prelude::*,
+    json::trimmed,
+    messages::{content, is_message, is_readable},
 };
 
 /// Results that report a failure in Codex's own words.

@@ -10,17 +10,7 @@ mod stream;
 pub use self::stream::output;
 
 use super::claude_code::read_end;
-use crate::{
-    events::Event,
-    format::Format,
-    ids::Ids,
-    json::{self, Members, Value},
-    messages::content,
-    pattern::{Pattern, regex},
-    run::Run,
-    sessions,
-    skipped::Skipped,
-};
+use crate::{formats::prelude::*, messages::content};
 
 /// Cursor's placeholder for hidden text.
 const REDACTED: &str = "[REDACTED]";

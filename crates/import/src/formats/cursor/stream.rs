@@ -1,13 +1,6 @@
 //! The calls in the output of `cursor-agent --output-format stream-json`.
 
-use crate::{
-    call::{Call, CallInput, ToolResult, Turn},
-    failure::has_failed,
-    json::{Members, Value, is_blank},
-    run::Run,
-    skipped::Skipped,
-    text::{Output, text_of},
-};
+use crate::{call::Turn, formats::prelude::*, json::is_blank};
 
 /// Returns whether only this stream has a record; others of a session are like those of Claude Code.
 pub(super) fn fits(record: Value, kind: Option<&str>) -> bool {

@@ -14,20 +14,12 @@ use std::{
 };
 
 use crate::{
-    call::{Call, ToolResult},
-    events::{Event, Events},
-    facts::Tokens,
-    failure::flag,
-    format::{Format, Sink},
-    ids::{Ids, hash},
-    json::{BLANK, Members, Value},
-    messages::{Conversation, SETUP, call_of_part, parts},
+    events::Events,
+    formats::prelude::*,
+    ids::hash,
+    json::BLANK,
+    messages::{SETUP, parts},
     part::{Kind, Part},
-    run::Run,
-    sessions,
-    skipped::Skipped,
-    text::{Output, text_of, text_of_part},
-    time,
 };
 
 pub const FORMAT: Format = sessions::format::<Session>("gemini-cli", fits);

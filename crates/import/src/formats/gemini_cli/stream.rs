@@ -1,12 +1,6 @@
 //! The output of `gemini --output-format stream-json`, whose texts come in pieces.
 
-use crate::{
-    call::CallInput,
-    facts::Tokens,
-    json::{Members, Value},
-    run::Run,
-    text::text_of,
-};
+use crate::formats::prelude::*;
 
 const USAGE: [&str; 4] = ["input_tokens", "output_tokens", "cached", ""];
 
