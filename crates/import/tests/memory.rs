@@ -1,9 +1,6 @@
 //! The memory that an import takes, for lines that are made of very small values.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs, mem,
-};
+use std::{collections::BTreeSet, mem};
 
 use knowledgepulse_import::Importer;
 use knowledgepulse_test_support::{importing, memory};
@@ -43,26 +40,6 @@ fn values() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Returns the pointers to all values in a record, each with the path by names and the types around it.
-fn pointers(value: &Value, pointer: &str, path: &str, all: &mut BTreeMap<String, String>) {
-    let kind = ["type", "kind", "role", "from"].iter().find_map(|name| value[name].as_str());
-    let path = format!("{path}{}", kind.unwrap_or_default());
-    let mut add = |step: &str, name: &str, value: &Value| {
-        let pointer = format!("{pointer}/{}", step.replace('~', "~0").replace('/', "~1"));
-        let path = format!("{path}/{name}");
-        pointers(value, &pointer, &path, all);
-        all.entry(path).or_insert(pointer);
-    };
-    match value {
-        Value::Object(members) => members.iter().for_each(|(name, value)| add(name, name, value)),
-        Value::Array(elements) => {
-            let last = elements.iter().enumerate().rev();
-            last.for_each(|(index, value)| add(&index.to_string(), "*", value));
-        }
-        _ => {}
-    }
-}
-
 /// A log with [`VALUE`] in one place.
 struct Log {
     name: String,
@@ -75,18 +52,10 @@ struct Log {
 fn logs() -> Vec<Log> {
     let mut logs = Vec::new();
     let mut seen = BTreeSet::new();
-    let all = knowledgepulse_test_support::logs().into_iter();
-    let files =
-        all.flat_map(|logs| logs.files.into_iter().map(move |file| (logs.name.clone(), file)));
-    for (folder, file) in files.filter(|(_, file)| file.to_string_lossy().contains("__test__")) {
-        let text = fs::read_to_string(&file).unwrap();
-        let whole = serde_json::from_str(&text).map(|value| vec![value]);
-        let of_lines = || text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let records: Vec<Value> = whole.unwrap_or_else(|_| of_lines());
+    for (folder, file, records) in importing::written() {
         for (index, record) in records.iter().enumerate() {
-            let mut places = BTreeMap::new();
-            pointers(record, "", "", &mut places);
-            for (path, pointer) in places {
+            // The last element of a list stands for all.
+            for (pointer, path) in importing::places(record).into_iter().rev() {
                 if seen.insert((folder.clone(), path)) {
                     let mut changed = records.clone();
                     let place = changed[index].pointer_mut(&pointer).unwrap();

@@ -45,6 +45,45 @@ pub fn logs() -> Vec<Logs> {
     all
 }
 
+/// Returns the written logs: the name of the folder, the file, and its lines or its one document, if they are JSON.
+pub fn written() -> Vec<(String, PathBuf, Vec<Value>)> {
+    let of = |Logs { name, files }| files.into_iter().map(move |file| (String::clone(&name), file));
+    let all = logs().into_iter().flat_map(of);
+    let own = all.filter(|(_, file)| file.iter().any(|name| name == "__test__"));
+    let read = |(name, file): (String, PathBuf)| {
+        let text = fs::read_to_string(&file).expect("a text");
+        let of_lines = || text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let records = serde_json::from_str(&text).map_or_else(|_| of_lines(), |value| vec![value]);
+        (name, file, records)
+    };
+    own.map(read).collect()
+}
+
+/// Returns the pointers to all values in a value, each with the path by names and the types around it.
+pub fn places(value: &Value) -> Vec<(String, String)> {
+    let kind = ["type", "kind", "role", "from"].iter().find_map(|name| value[name].as_str());
+    let members: Vec<_> = match value {
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| (name.replace('~', "~0").replace('/', "~1"), &**name, value))
+            .collect(),
+        Value::Array(elements) => elements
+            .iter()
+            .enumerate()
+            .map(|(index, value)| (index.to_string(), "*", value))
+            .collect(),
+        _ => Vec::new(),
+    };
+    let mut all = Vec::new();
+    for (step, name, value) in members {
+        let (pointer, path) = (format!("/{step}"), format!("{}/{name}", kind.unwrap_or_default()));
+        let inside = places(value).into_iter();
+        all.extend(inside.map(|(rest, names)| (pointer.clone() + &rest, path.clone() + &names)));
+        all.push((pointer, path));
+    }
+    all
+}
+
 /// The name that the logs are imported under.
 const NAME: &str = "the log";
 
