@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeSet, fmt, fs, path::Path};
 
-use knowledgepulse_import::{AssumeSuccess, Document, Importer, Options};
+use knowledgepulse_import::Document;
 use knowledgepulse_scoring::{Novelty, Profiles, Score, cache::Nearest};
-use knowledgepulse_test_support::{importing::value_of, input, logs, read_trace, trace};
+use knowledgepulse_test_support::{
+    importing::{self, value_of},
+    input, logs, read_trace, trace,
+};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -63,25 +66,18 @@ fn to_trace_names_the_place_what_was_expected_and_what_was_found() {
 }
 
 #[test]
-fn confidence_may_be_a_whole_number() {
+fn to_trace_takes_a_whole_number_for_the_confidence_and_any_string_for_the_id() {
     for number in [0, 1] {
         let trace = with("/outcome/confidence", json!(number));
         assert_eq!(input(&trace).trace.confidence(), f64::from(number));
     }
-}
-
-#[test]
-fn id_is_any_string_and_nothing_else() {
-    let id = |id: Value| {
+    let texts = ["kp:trace:1", "", "👩‍🔬 e\u{301}\0"].map(Value::from);
+    let others = [json!(null), json!(5), json!(true), json!(["a"]), json!({ "a": 1 })];
+    for id in texts.into_iter().chain(others) {
         let mut trace = valid();
-        trace["id"] = id;
-        input(&trace).trace.id().map(|id| String::from(&**id))
-    };
-    for text in ["kp:trace:1", "", "👩‍🔬 e\u{301}\0"] {
-        assert_eq!(id(json!(text)).as_deref(), Some(text));
-    }
-    for other in [json!(null), json!(5), json!(true), json!(["a"]), json!({ "a": 1 })] {
-        assert_eq!(id(other.clone()), None, "{other}");
+        trace["id"] = id.clone();
+        let input = input(&trace);
+        assert_eq!(input.trace.id().map(|id| &**id), id.as_str(), "{id}");
     }
     assert_eq!(input(&valid()).trace.id(), None);
 }
@@ -117,28 +113,23 @@ fn to_trace_joins_texts_with_spaces_until_a_refusal_and_still_checks_every_field
     assert_eq!(invalid.unwrap_err().path(), Some("steps[1].content"));
 }
 
+/// An id, the hash of a text, and a score.
+type Row = (String, (String, f64));
+
 /// The ids of traces, the hashes of their texts, and the bits of their scores with a similarity of 0.25.
 type Scores = BTreeSet<(String, String, u64)>;
-
-/// A row of a file with scores.
-type Row = (String, (String, f64));
 
 fn scored((id, (hash, score)): Row) -> (String, String, u64) {
     (id, hash, score.to_bits())
 }
 
 fn score_all() -> Scores {
-    let options =
-        Options { assume_success: Some(AssumeSuccess::Always(true)), ..Options::default() };
-    let mut importer = Importer::new(options);
     let mut scores = Scores::new();
     for path in logs().iter().flat_map(|logs| &logs.files) {
-        importer.open(path.to_str().unwrap());
-        importer.push(&fs::read(path).unwrap());
-        importer.end();
-        for imported in std::iter::from_fn(|| importer.next()).filter_map(Result::ok) {
+        let log = fs::read(path).unwrap();
+        for imported in importing::import([&*log], &importing::options()).traces() {
             let mut text = String::new();
-            let trace = read_trace(&value_of(&imported), &mut text).unwrap();
+            let trace = read_trace(&value_of(imported), &mut text).unwrap();
             let novelty = Novelty::Given(Some(Nearest { similarity: 0.25, id: None }));
             let score = Score::of(&trace, novelty, &Profiles::default()).value;
             let hash = format!("{:x}", Sha256::digest(text))[..12].to_owned();
