@@ -196,7 +196,13 @@ for (const { root, paths, golden } of logs.filter(({ name }) => name === "atif")
 				]),
 			]),
 		};
-		if (process.env.KP_UPDATE && root === written) write("options.json", found);
+		if (root === written) {
+			// Streams, which lack the prompt.
+			const streams = ["codex/exec.jsonl", "opencode/run.jsonl"].map((file) => join(root, file));
+			const given = await goldenOf(root, streams, { objective: "Tidy" });
+			found["objective Tidy"] = given.map(({ name, ...results }) => results);
+			if (process.env.KP_UPDATE) write("options.json", found);
+		}
 		const file = join(root, "golden/options.json");
 		assert.deepEqual(found, JSON.parse(readFileSync(file, "utf8")));
 	});

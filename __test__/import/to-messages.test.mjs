@@ -114,9 +114,7 @@ test("toMessages gives the traces of importTraces, with messages that give their
 			}
 			assert.equal(isOther, file in OTHERS, file);
 		}
-	// Cline's files have no runs.
-	const expected = LOG_FORMATS.filter((name) => name !== "cline");
-	assert.deepEqual([...formats].sort(), expected.sort());
+	assert.deepEqual([...formats].sort(), [...LOG_FORMATS].sort());
 });
 
 const messagesOf = async (data, given) =>

@@ -1,13 +1,13 @@
-//! How the format of a record is told, and to which session it belongs.
+//! How the format of a record is told, to which session it belongs, and what errors say of other records.
 
-use knowledgepulse_import::{Code, Options};
+use knowledgepulse_import::{Code, Options, UnreadCalls};
 use knowledgepulse_test_support::{
     importing::{self, Outcome},
     logs,
 };
 use serde_json::{Value, json};
 
-use crate::{import, lines};
+use crate::{import, lines, written};
 
 /// Returns the logs with one record a line, and their formats.
 fn logs_of_lines() -> Vec<(String, Vec<Value>)> {
@@ -80,59 +80,24 @@ fn sessions_take_no_records_of_another_format() {
     }
 }
 
-/// Returns the only error of a log of which no format and no trace is reported.
-fn refusal(records: &[Value]) -> String {
-    let outcome = import(&lines(records));
-    let [Err(error)] = &outcome.items[..] else { panic!("{:?}", outcome.items) };
-    assert_eq!(
-        (error.code, &outcome.report.formats[..]),
-        (Code::UnknownFormat, &[][..]),
-        "{error}"
-    );
-    error.message.clone()
-}
-
 #[test]
 fn streams_of_tools_are_of_their_format_however_short() {
-    let gemini = [
-        json!({ "type": "init", "session_id": "s", "model": "m" }),
-        json!({ "type": "message", "role": "user", "content": "Go" }),
-        json!({ "type": "message", "role": "assistant", "content": "I", "delta": true }),
-        json!({ "type": "tool_use", "tool_name": "f", "tool_id": "t", "parameters": {} }),
-        json!({ "type": "tool_result", "tool_id": "t", "status": "success", "output": "a" }),
-        json!({ "type": "error", "severity": "warning", "message": "w" }),
-        json!({ "type": "result", "status": "success", "stats": {} }),
-    ];
-    let droid = [
-        json!({ "type": "system", "subtype": "init", "cwd": "/", "session_id": "s", "tools": [], "model": "m" }),
-        json!({ "type": "message", "role": "user", "id": "1", "text": "Go", "session_id": "s" }),
-        json!({ "type": "tool_call", "id": "2", "toolId": "f", "parameters": {}, "session_id": "s" }),
-        json!({ "type": "tool_result", "id": "2", "toolId": "f", "value": "a", "session_id": "s" }),
-        json!({ "type": "completion", "finalText": "Done", "session_id": "s" }),
-    ];
-    let message = json!({ "role": "assistant", "content": [{ "type": "text", "text": "Done" }] });
-    let pi = [
-        json!({ "type": "agent_start" }),
-        json!({ "type": "turn_start" }),
-        json!({ "type": "message_end", "message": message }),
-        json!({ "type": "tool_execution_start", "toolCallId": "1", "toolName": "f", "args": {} }),
-        json!({ "type": "turn_end", "message": message, "toolResults": [] }),
-        json!({ "type": "agent_end", "messages": [message] }),
-    ];
-    for (name, records) in [("gemini-cli", &gemini[..]), ("droid", &droid), ("pi", &pi)] {
+    let session = "{\"type\":\"user\",\"sessionId\":\"s\",\"message\":{\"role\":\"user\",\"content\":\"Go\"}}\n";
+    for format in ["gemini-cli", "droid", "pi"] {
+        let log = written(&format!("{format}/stream.jsonl"));
+        // A stream of Pi has the header of its sessions.
+        let records: Vec<_> =
+            log.lines().filter(|line| !line.starts_with("{\"type\":\"session\"")).collect();
         for length in 1..=records.len() {
-            assert_eq!(import(&lines(&records[..length])).report.formats, [name]);
+            assert_eq!(import(&records[..length].join("\n")).report.formats, [format]);
         }
+        // Another log may follow.
+        assert_eq!(import(&(log + session)).report.formats, [format, "claude-code"]);
     }
-    // Another log may follow.
-    let session =
-        json!({ "type": "user", "sessionId": "s", "message": { "role": "user", "content": "Go" } });
-    let both = import(&lines(&[&gemini[..], std::slice::from_ref(&session)].concat()));
-    assert_eq!(both.report.formats, ["gemini-cli", "claude-code"]);
 }
 
 #[test]
-fn logs_that_are_not_read_are_refused_by_name() {
+fn unknown_formats_are_refused_with_the_tool_and_the_way() {
     let telemetry = json!({ "resourceLogs": [{ "scopeLogs": [{ "logRecords": [
         { "body": { "stringValue": "claude_code.user_prompt" } },
     ] }] }] });
@@ -140,10 +105,19 @@ fn logs_that_are_not_read_are_refused_by_name() {
         { "traceId": "t", "spanId": "1", "name": "claude_code.interaction" },
     ] }] }] });
     let prompt = json!({ "sessionId": "s", "messageId": 0, "type": "user", "message": "Go" });
-    for (log, name) in [
+    let listed = json!({ "id": "t", "input": "Go", "output": [], "observations": ["o"] });
+    for (log, found) in [
+        (json!({ "sessionID": "s", "role": "user" }), "`opencode export`"),
+        (json!({ "source": "user", "type": "TextMessage" }), "AutoGen"),
+        (json!({ "appName": "a", "events": [] }), "ADK"),
+        (json!({ "conversations": [{ "from": "human" }] }), "ShareGPT"),
+        (json!({ "custom_id": "1", "response": { "body": {} } }), "`request`"),
+        (json!({ "values": { "messages": [] } }), "`values.messages`"),
         (json!({ "kind": 0, "v": { "requests": [] } }), "VS Code"),
         (json!({ "kind": 2, "k": ["requests"], "v": [] }), "VS Code"),
-        (json!({ "history": [{ "user": {}, "assistant": {} }] }), "Kiro"),
+        (json!({ "session_id": "s", "session_state": {} }), "Kiro CLI"),
+        (json!({ "id": "1", "payload": { "type": "user", "executionId": "e" } }), "Kiro's IDE"),
+        (json!({ "history": [{ "user": {}, "assistant": {} }] }), "Kiro's IDE"),
         (json!({ "messages": [{ "versions": [], "currentlySelected": 0 }] }), "LM Studio"),
         (json!([prompt, prompt]), "`logs.json`"),
         (
@@ -151,35 +125,89 @@ fn logs_that_are_not_read_are_refused_by_name() {
             "CloudEvents",
         ),
         (json!({ "info": { "trace_id": "t" }, "data": { "spans": [] } }), "MLflow"),
-        (
-            json!({ "data": [{ "id": "t", "input": "Go", "output": [], "observations": ["o"] }] }),
-            "Langfuse",
-        ),
-        (json!({ "id": "t", "input": "Go", "output": [], "observations": ["o"] }), "Langfuse"),
+        (json!({ "data": [listed] }), "Langfuse"),
+        (listed, "Langfuse"),
         (telemetry, "telemetry"),
         (spans, "telemetry"),
+        (json!({ "other": 1 }), "none"),
+        (json!("SQLite format 3\0\u{1}"), "SQLite"),
     ] {
-        let found = refusal(&[log]);
-        assert!(found.contains(name), "{found}");
+        // A text is a file that is not JSON.
+        let outcome = import(&log.as_str().map_or_else(|| log.to_string(), str::to_owned));
+        let [Err(error)] = &outcome.items[..] else { panic!("{:?}", outcome.items) };
+        assert_eq!(
+            (error.code, &outcome.report.formats[..]),
+            (Code::UnknownFormat, &[][..]),
+            "{error}"
+        );
+        assert!(error.message.contains(found), "{error}");
     }
 }
 
 #[test]
-fn wanted_format_is_named_beside_the_one_found() {
-    let session =
-        json!({ "type": "user", "sessionId": "s", "message": { "role": "user", "content": "Go" } });
-    let options = Options { format: Some("codex".into()), ..importing::options() };
-    let outcome = importing::import([session.to_string().as_bytes()], &options);
-    let found = "the log: expected a log of the format codex, found claude-code";
-    assert_eq!(outcome.errors().map(|error| &*error.message).collect::<Vec<_>>(), [found]);
+fn errors_say_what_was_expected_and_what_was_found() {
+    let known = ["user", "assistant"].map(|role| json!({ "role": role, "content": "a" }));
+    let unknown =
+        ["StepBegin", "ToolCall", "ToolResult"].map(|kind| json!({ "type": kind, "payload": 1 }));
+    let few = lines(&[&known[..], &unknown[..1]].concat());
+    assert_eq!(import(&few).errors().next(), None);
+    let many = lines(&[&known[..], &unknown].concat());
+    let unsent = "{\"requests\":[],\"responderUsername\":\"r\"}";
+    let document = format!("Exporting\n{:#}\n", json!({ "messages": known }));
+    for (log, format, code, found) in [
+        (
+            &*many,
+            None,
+            Code::UnknownRecords,
+            "of none: \"StepBegin\", \"ToolCall\", \"ToolResult\"",
+        ),
+        (
+            &many,
+            None,
+            Code::UnknownRecords,
+            "the log: expected records of a known format, found 3 of 5",
+        ),
+        (&few, Some("codex"), Code::UnknownFormat, "of the format codex, found messages"),
+        (unsent, None, Code::UnknownFormat, "VS Code of which no request was sent"),
+        ("PK\u{3}\u{4}\u{14}\0", None, Code::InvalidJson, "ZIP"),
+        (&document, None, Code::InvalidJson, "the log:1: "),
+        (&document, None, Code::InvalidJson, "text before a log must be removed"),
+    ] {
+        let options = Options { format: format.map(Into::into), ..importing::options() };
+        let outcome = importing::check(log.as_bytes(), 7, &options);
+        let errors: Vec<_> = outcome.errors().collect();
+        let [error] = errors[..] else { panic!("{errors:?}") };
+        assert!(error.code == code && error.message.contains(found), "{error}");
+        assert!(log != document || outcome.traces().count() == 1);
+    }
 }
 
 #[test]
-fn text_before_a_document_is_one_error() {
-    let log = "Exporting\n{\n  \"messages\": [\n    { \"role\": \"user\", \"content\": \"Go\" },\n\
-               { \"role\": \"assistant\", \"content\": \"Gone\" }\n  ]\n}\n";
-    let outcome = importing::check(log.as_bytes(), 7, &importing::options());
-    let errors: Vec<_> = outcome.errors().map(|error| (error.code, error.line)).collect();
-    assert_eq!((errors, outcome.traces().count()), (vec![(Code::InvalidJson, Some(1))], 1));
-    assert!(outcome.errors().next().unwrap().message.ends_with("must be removed"));
+fn calls_of_an_unknown_shape_are_an_error_unless_the_caller_skips_them() {
+    use UnreadCalls::{RejectAll, RejectAny, Skip};
+    let mut log = json!([
+        { "role": "user", "content": "a" },
+        { "role": "assistant", "content": [{ "type": "tool_invocation", "text": "f" }] },
+        { "role": "assistant", "content": "b" },
+    ]);
+    let alone = log.to_string();
+    log[2]["tool_calls"] = json!([{ "function": { "name": "f" } }]);
+    let beside = log.to_string();
+    let found =
+        "the log:1: expected calls of a known shape, found parts of the types tool_invocation";
+    for (log, unread_calls, is_error) in [
+        (&alone, RejectAll, true),
+        (&alone, RejectAny, true),
+        (&alone, Skip, false),
+        (&beside, RejectAll, false),
+        (&beside, RejectAny, true),
+        (&beside, Skip, false),
+    ] {
+        let options = Options { unread_calls, ..importing::options() };
+        let outcome = importing::import([log.as_bytes()], &options);
+        let errors = outcome.errors().map(|error| (error.code, &*error.message));
+        let expected = is_error.then_some((Code::UnknownRecords, found));
+        assert!(errors.eq(expected), "{unread_calls:?}");
+        assert_eq!(outcome.traces().count(), usize::from(!is_error));
+    }
 }

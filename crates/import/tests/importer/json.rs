@@ -1,7 +1,9 @@
-//! JSON documents and their values.
+//! JSON documents and their values, and times in all notations.
 
-use knowledgepulse_import::{Document, Members, Unread, Value};
+use knowledgepulse_import::{Document, Members, Origin, Unread, Value};
+use knowledgepulse_test_support::importing::{run, value_of};
 use knowledgepulse_workers::CancelToken;
+use serde_json::json;
 
 fn parse(text: &str) -> Document<'_> {
     Document::parse(text).unwrap()
@@ -87,5 +89,31 @@ fn decoded_opens_strings_twice() {
         (r#""12""#, r#""12""#),
     ] {
         assert_eq!(parse(text).root().decoded().to_json(), expected);
+    }
+}
+
+#[test]
+fn times_are_read_in_all_notations() {
+    let milliseconds = Some("2025-06-14T11:00:00.001Z");
+    for (expected, values) in [
+        (Some("2025-06-14T11:00:00.000Z"), json!(["2025-06-14T11:00:00Z", 1_749_898_800])),
+        (Some("2025-06-14T09:00:00.123Z"), json!(["2025-06-14T11:00:00.1239+02:00"])),
+        (Some("2025-06-14T11:00:00.500Z"), json!(["2025-06-14 11:00:00.5", "1749898800.5"])),
+        (Some("2025-06-14T00:00:00.000Z"), json!(["2025-06-14"])),
+        (Some("1969-12-31T23:59:59.999Z"), json!(["1969-12-31T23:59:59.9999Z"])),
+        (Some("0000-01-01T00:00:00.000Z"), json!(["0000-01-01"])),
+        (milliseconds, json!([1_749_898_800.001, 1_749_898_800_001_u64, "1749898800001999"])),
+        (milliseconds, json!(["1749898800001999999", [1_749_898_800, 1_999_999]])),
+        // Before the year 0, and no times.
+        (None, json!(["-000001-12-31T23:59:59Z", [-62_167_219_201_i64, 0]])),
+        (None, json!(["yesterday", "", "1.2.3", ".", -1, [1], null])),
+    ] {
+        for value in values.as_array().unwrap() {
+            let messages = json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": "b" }]);
+            let imported = run(&json!({ "messages": messages, "created_at": value }).to_string());
+            let created_at = value_of(&imported)["metadata"]["created_at"].clone();
+            let is_read = imported.provenance.created_at_from == Origin::Source;
+            assert_eq!(created_at.as_str().filter(|_| is_read), expected, "{value}");
+        }
     }
 }

@@ -2,16 +2,16 @@
 //! not end if reading takes time that grows with the square of the size, and otherwise often a
 //! tenth of it.
 
-use std::{fmt::Write, sync::mpsc, thread, time::Duration};
+use std::{collections::BTreeMap, iter, sync::mpsc, thread, time::Duration};
 
-use knowledgepulse_import::{Code, Options};
+use knowledgepulse_import::{Code, Options, Skipped};
 use knowledgepulse_test_support::{
-    importing::{self, Outcome, value_of},
+    importing::{self, Outcome},
     is_long_run, logs,
 };
 use serde_json::{Value, json};
 
-use crate::{PIECE, import, shapes::shapes, with};
+use crate::{PIECE, begins, codes, import, lines, shapes::shapes, steps, with};
 
 /// Returns how many of something a test has.
 fn many(count: usize) -> usize {
@@ -31,16 +31,10 @@ fn import_at<'a>(max_text: usize, pieces: impl IntoIterator<Item = &'a [u8]>) ->
 /// A limit of text that takes no time to reach, and the real one.
 const LIMITS: [usize; 2] = [1 << 20, 256 << 20];
 
-/// Imports a log with one trace; returns its steps.
-fn steps(log: &str) -> Vec<Value> {
-    let outcome = import(log);
-    let traces: Vec<_> = outcome.traces().collect();
-    assert_eq!(traces.len(), 1, "{:?}", outcome.report);
-    value_of(traces[0])["steps"].as_array().unwrap().clone()
-}
-
-fn codes(outcome: &Outcome) -> Vec<(Code, Option<u64>)> {
-    outcome.errors().map(|error| (error.code, error.line)).collect()
+/// Returns the steps of the only trace of a log.
+fn only_steps(outcome: &Outcome) -> Vec<Value> {
+    let [Ok(imported)] = &outcome.items[..] else { panic!("{:?}", outcome.report) };
+    steps(imported)
 }
 
 fn nested(depth: usize, value: &str) -> String {
@@ -49,11 +43,8 @@ fn nested(depth: usize, value: &str) -> String {
 
 /// Returns a conversation: what a person asks, and other messages.
 fn conversation(messages: impl IntoIterator<Item = Value>) -> String {
-    let mut log = String::from("{\"role\":\"user\",\"content\":\"Go\"}\n");
-    for message in messages {
-        writeln!(log, "{message}").unwrap();
-    }
-    log
+    let user = json!({ "role": "user", "content": "Go" });
+    lines(&iter::once(user).chain(messages).collect::<Vec<_>>())
 }
 
 /// Imports a log that takes seconds, unless time grows with the square of its size: then many minutes.
@@ -65,10 +56,9 @@ fn import_soon(what: &str, log: String) -> Outcome {
 }
 
 #[test]
-fn values_of_a_line_take_time_in_proportion_to_their_number() {
-    let bytes = if is_long_run() { 10 << 20 } else { 2 << 20 };
-    let many = |value: &str| value.repeat(bytes / value.len());
-    for (value, rest) in [
+fn logs_take_time_in_proportion_to_their_size() {
+    let [in_line, in_lists] = if is_long_run() { [10 << 20, 4 << 20] } else { [2 << 20, 64 << 10] };
+    let values = [
         ("{}", ""),
         ("[]", ""),
         ("{} ", "x"),
@@ -80,38 +70,12 @@ fn values_of_a_line_take_time_in_proportion_to_their_number() {
         ("{\n}", ""),
         ("[\n", ""),
         ("[\"{}{}\",", ""),
-    ] {
-        let log = many(value) + rest;
+    ]
+    .map(|(value, rest)| (value.to_owned(), value.repeat(in_line / value.len()) + rest));
+    let shapes = shapes().into_iter().map(|(name, make)| (name, make(in_lists)));
+    for (name, log) in values.into_iter().chain(shapes) {
         let bytes = log.len() as u64;
-        assert_eq!(import_soon(value, log).report.bytes, bytes, "{value}");
-    }
-}
-
-#[test]
-fn lists_tags_and_nestings_take_time_in_proportion_to_their_number() {
-    let bytes = if is_long_run() { 4 << 20 } else { 64 << 10 };
-    for (name, make) in shapes() {
-        let log = make(bytes);
-        let size = log.len() as u64;
-        assert_eq!(import_soon(&name, log).report.bytes, size, "{name}");
-    }
-}
-
-#[test]
-fn flattened_messages_of_a_span_take_time_in_proportion_to_their_number() {
-    for (prefix, infix) in [("gen_ai.prompt.", ""), ("llm.input_messages.", "message.")] {
-        let attributes: serde_json::Map<_, _> = (0..100_000)
-            .map(|index| {
-                (format!("{prefix}{index}.{infix}content"), format!("message {index}").into())
-            })
-            .collect();
-        let mut span = json!({ "name": "chat", "traceId": "t", "attributes": attributes });
-        span["attributes"]["gen_ai.operation.name"] = "chat".into();
-        let outcome = import_soon(prefix, span.to_string());
-        assert_eq!(
-            value_of(outcome.traces().next().unwrap())["steps"].as_array().unwrap().len(),
-            99_999
-        );
+        assert_eq!(import_soon(&name, log).report.bytes, bytes, "{name}");
     }
 }
 
@@ -147,25 +111,23 @@ fn values_nest_127_deep() {
 
 #[test]
 fn inputs_nest_as_deep_as_a_trace_can_be_read_again() {
-    let input = |call: Value| {
-        let log = conversation([call]);
-        importing::check(log.as_bytes(), PIECE, &importing::options());
-        steps(&log)[0]["input"].clone()
-    };
-    let call = |arguments: Value| {
-        input(json!({ "type": "function_call", "name": "f", "arguments": arguments }))
-    };
-    let action = |action: Value| input(json!({ "type": "shell_call", "action": action }));
     let value = |depth| serde_json::from_str::<Value>(&nested(depth, "1")).unwrap();
-    for input in [value(123), nested(123, "1").into()] {
-        assert_eq!(call(input), json!({ "value": value(123) }));
-    }
-    assert_eq!(action(value(123)), json!({ "action": value(123) }));
+    let called =
+        |arguments| json!({ "type": "function_call", "name": "f", "arguments": arguments });
+    let shell = |action| json!({ "type": "shell_call", "action": action });
     let raw = nested(124, "1");
-    for input in [value(124), raw.clone().into()] {
-        assert_eq!(call(input), json!({ "raw": raw }));
+    for (call, expected) in [
+        (called(value(123)), json!({ "value": value(123) })),
+        (called(nested(123, "1").into()), json!({ "value": value(123) })),
+        (shell(value(123)), json!({ "action": value(123) })),
+        (called(value(124)), json!({ "raw": raw })),
+        (called(raw.clone().into()), json!({ "raw": raw })),
+        (shell(value(124)), json!({ "raw": format!("{{\"action\":{raw}}}") })),
+    ] {
+        let log = conversation([call]);
+        let outcome = importing::check(log.as_bytes(), PIECE, &importing::options());
+        assert_eq!(only_steps(&outcome)[0]["input"], expected);
     }
-    assert_eq!(action(value(124)), json!({ "raw": format!("{{\"action\":{raw}}}") }));
 }
 
 #[test]
@@ -174,15 +136,20 @@ fn many_members_and_elements_are_read() {
     let members: Value = (0..count).map(|index| (index.to_string(), Value::from(0))).collect();
     let input = json!({ "o": members, "a": vec![0; count] });
     let part = json!({ "type": "tool_use", "id": "i", "name": "f", "input": input });
-    let steps = steps(&conversation([json!({ "role": "assistant", "content": [part] })]));
-    let input = &steps[0]["input"];
-    assert_eq!(input["o"].as_object().unwrap().len(), count);
-    assert_eq!(input["a"].as_array().unwrap().len(), count);
+    let log = conversation([json!({ "role": "assistant", "content": [part] })]);
+    assert_eq!(only_steps(&import(&log))[0]["input"], input);
 }
 
 #[test]
-fn calls_without_answers_and_answers_without_ids_are_steps() {
+fn log_with_many_of_one_thing_has_a_step_for_each() {
     let count = many(200_000);
+    let flattened = |prefix: &str, infix: &str| {
+        let content =
+            |index| (format!("{prefix}{index}.{infix}content"), format!("message {index}"));
+        let mut attributes: Value = (0..100_000).map(content).collect();
+        attributes["gen_ai.operation.name"] = "chat".into();
+        json!({ "name": "chat", "traceId": "t", "attributes": attributes }).to_string()
+    };
     let call = |index: usize| {
         let function = json!({ "name": format!("f{}", index % 7), "arguments": "{}" });
         json!({ "role": "assistant", "tool_calls": [{ "function": function }] })
@@ -191,47 +158,36 @@ fn calls_without_answers_and_answers_without_ids_are_steps() {
         0 => json!({ "role": "tool", "content": "Error: no" }),
         _ => json!({ "role": "tool", "content": "", "name": format!("f{}", index % 7) }),
     };
-    let messages = (0..count).map(call).chain((0..count).map(answer));
-    let steps = steps(&conversation(messages));
-    assert_eq!(steps.len(), 2 * count);
-}
-
-#[test]
-fn texts_of_one_answer_are_steps() {
-    let count = many(200_000);
+    let calls = conversation((0..count).map(call).chain((0..count).map(answer)));
     let text = |index: usize| json!({ "type": "text", "text": format!("{index:06}") });
-    let content: Vec<_> = (0..count).map(text).collect();
     let record = |kind: &str, content: Value| json!({ "type": kind, "sessionId": "s", "message": { "id": "m", "content": content } });
-    let log = format!("{}\n{}\n", record("user", "Go".into()), record("assistant", content.into()));
-    assert_eq!(steps(&log).len(), count);
-}
-
-#[test]
-fn messages_before_the_task_are_steps_or_nothing() {
-    let count = many(200_000);
-    let answer = json!({ "role": "assistant", "content": "```mswea_bash_command\nls\n```" });
+    let texts = record("assistant", (0..count).map(text).collect());
+    let texts = lines(&[record("user", "Go".into()), texts]);
+    let early = json!({ "role": "assistant", "content": "```mswea_bash_command\nls\n```" });
     let image = json!({ "role": "user", "content": [{ "type": "image" }] });
-    let mut messages = vec![answer; count];
-    messages.extend(vec![image; count]);
-    messages.push(json!({ "role": "user", "content": "Go" }));
-    assert_eq!(steps(&Value::from(messages).to_string()).len(), count);
-}
-
-#[test]
-fn spans_far_below_each_other_are_steps() {
-    let count = many(200_000);
-    let span = |index: usize, parent: usize| {
-        json!({
-            "name": "f", "traceId": "t", "spanId": index.to_string(), "parentSpanId": parent.to_string(),
-            "startTimeUnixNano": index,
-            "attributes": { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": format!("f{index}") },
-        })
-        .to_string()
+    let task = json!({ "role": "user", "content": "Go" });
+    let before = json!([vec![early; count], vec![image; count], vec![task]].concat());
+    let spans = |first_parent: usize| {
+        let span = |index: usize| {
+            let parent = index.checked_sub(1).unwrap_or(first_parent);
+            json!({
+                "name": "f", "traceId": "t", "spanId": index.to_string(), "parentSpanId": parent.to_string(),
+                "startTimeUnixNano": index,
+                "attributes": { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": format!("f{index}") },
+            })
+        };
+        lines(&(0..count).map(span).collect::<Vec<_>>())
     };
-    for first_parent in [count, count - 1] {
-        let parent = |index: usize| index.checked_sub(1).unwrap_or(first_parent);
-        let spans: Vec<_> = (0..count).map(|index| span(index, parent(index))).collect();
-        assert_eq!(steps(&spans.join("\n")).len(), count);
+    for (things, log, expected) in [
+        ("messages of OpenTelemetry", flattened("gen_ai.prompt.", ""), 99_999),
+        ("messages of OpenInference", flattened("llm.input_messages.", "message."), 99_999),
+        ("calls without answers, answers without ids", calls, 2 * count),
+        ("texts of one answer", texts, count),
+        ("messages before the task", before.to_string(), count),
+        ("spans below each other", spans(count), count),
+        ("spans in a cycle", spans(count - 1), count),
+    ] {
+        assert_eq!(only_steps(&import_soon(things, log)).len(), expected, "{things}");
     }
 }
 
@@ -254,17 +210,15 @@ fn interleaved_sessions_are_traces_or_late() {
     let order = |write: &dyn Fn(usize, usize) -> Value| {
         let begin = (0..sessions).flat_map(|session| [(session, 0), (session, 1)]);
         let rest = (2..rounds).flat_map(|round| (0..sessions).map(move |session| (session, round)));
-        let records = begin.chain(rest).map(|(session, round)| write(session, round));
-        records.fold(String::new(), |log, record| format!("{log}{record}\n"))
+        lines(&begin.chain(rest).map(|(session, round)| write(session, round)).collect::<Vec<_>>())
     };
     for (log, objective) in [(order(&claude), 1), (order(&otel), 0)] {
         let outcome = import(&log);
         assert_eq!(codes(&outcome), []);
         let traces: Vec<_> = outcome.traces().collect();
         assert_eq!(traces.len(), sessions);
-        let steps =
-            traces.iter().map(|imported| value_of(imported)["steps"].as_array().unwrap().len());
-        let records = steps.map(|steps| steps + objective).sum::<usize>() as u64;
+        let records =
+            traces.iter().map(|trace| steps(trace).len() + objective).sum::<usize>() as u64;
         // 64 are open when all have begun.
         let late = ((rounds - 2) * (sessions - 64)) as u64;
         assert_eq!(outcome.report.skipped.iter().collect::<Vec<_>>(), [("late", late)]);
@@ -295,7 +249,7 @@ fn session_with_too_much_text_is_an_error_and_the_next_one_stands() {
         (pi(&escaped), real, 11, "of JSON in one trace"),
     ] {
         let [first, second, large, answer] = log.map(|record| format!("{record}\n"));
-        let begin = [&*first].into_iter().chain(std::iter::repeat_n(&*large, count));
+        let begin = [&*first].into_iter().chain(iter::repeat_n(&*large, count));
         let pieces = begin.chain([&*answer, &second, &large, &answer]).map(str::as_bytes);
         let outcome = import_at(limit, pieces);
         assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))]);
@@ -310,30 +264,23 @@ fn session_with_too_much_text_is_an_error_and_the_next_one_stands() {
 fn session_that_replaces_texts_by_longer_ones_is_an_error() {
     let record = |part: Value| json!({ "type": "assistant", "sessionId": "s", "message": { "id": "m", "content": [part] } });
     let call = |id: usize, input: &str| {
-        record(
-            json!({ "type": "tool_use", "id": id.to_string(), "name": "f", "input": { "a": input } }),
-        )
+        let input = json!({ "a": input });
+        record(json!({ "type": "tool_use", "id": id.to_string(), "name": "f", "input": input }))
     };
     let thought =
         |id: usize, text: &str| record(json!({ "type": "text", "text": format!("{id}{text}") }));
     let [limit, _] = LIMITS;
     let long = "x".repeat(limit / 16);
+    let import = |records: Vec<Value>| import_at(limit, [lines(&records).as_bytes()]);
     // A thought is held twice: as an event, and to compare others with it.
     for (of, count) in [(&call as &dyn Fn(usize, &str) -> Value, 17), (&thought, 9)] {
         let small = (10..10 + count).map(|id| of(id, ""));
         let large = (10..10 + count).map(|id| of(id, &long));
-        let records: Vec<_> = small.chain(large).map(|record| format!("{record}\n")).collect();
-        let outcome = import_at(limit, records.iter().map(String::as_bytes));
-        assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))]);
+        assert_eq!(codes(&import(small.chain(large).collect())), [(Code::TooLarge, Some(1))]);
     }
     // What was replaced is no longer held.
-    let (user, call) = (
-        json!({ "type": "user", "sessionId": "s", "message": { "content": "Go" } }),
-        call(0, &long),
-    );
-    let [user, call] = [user, call].map(|record| format!("{record}\n"));
-    let pieces = std::iter::once(&user).chain(std::iter::repeat_n(&call, 17));
-    let outcome = import_at(limit, pieces.map(String::as_bytes));
+    let user = json!({ "type": "user", "sessionId": "s", "message": { "content": "Go" } });
+    let outcome = import([vec![user], vec![call(0, &long); 17]].concat());
     assert_eq!((codes(&outcome), outcome.traces().count()), (vec![], 1));
 }
 
@@ -359,8 +306,9 @@ fn spans_with_too_much_text_outside_of_messages_are_an_error() {
     let too_much = |record: &Value, limit: usize| {
         let (record, text) = (record.to_string(), "x".repeat(limit / 16));
         let (before, after) = record.split_once('?').unwrap();
-        let indices: Vec<_> = (0..17).map(|index| index.to_string()).collect();
-        let pieces = indices.iter().flat_map(|index| [before, index, &text, after, "\n"]);
+        // Ids differ.
+        let begins: Vec<_> = (0..17).map(|index| format!("{before}{index}")).collect();
+        let pieces = begins.iter().flat_map(|begin| [begin, &*text, after, "\n"]);
         let outcome = import_at(limit, pieces.map(str::as_bytes));
         assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))], "{record}");
     };
@@ -369,16 +317,22 @@ fn spans_with_too_much_text_outside_of_messages_are_an_error() {
 }
 
 #[test]
-fn first_line_without_its_beginning_is_an_error_and_the_others_are_read() {
+fn invalid_json_is_an_error_of_its_line_in_pieces_of_any_size() {
     let rest = conversation([json!({ "role": "assistant", "content": "Yes." })]);
-    for cut in [
+    // A first line without its beginning, and the others, which are read.
+    let cut = [
         "\"content\":\"a\"}", "tent\":{\"a\":[1]}}", "]}", "{\"a\":1}}", "{\"a\" b", "1e999",
         "text",
-    ] {
-        let outcome =
-            importing::check(format!("\n{cut}\n{rest}").as_bytes(), 7, &importing::options());
-        assert_eq!(codes(&outcome), [(Code::InvalidJson, Some(2))], "{cut}");
-        assert_eq!(outcome.traces().count(), 1, "{cut}");
+    ]
+    .map(|cut| (format!("\n{cut}\n{rest}"), 2, 1));
+    let none = ["{\n}\nneither an object nor an array\n", "{\n}\n\"", "{\n}\n\u{e9}"]
+        .map(|log| (log.to_owned(), 3, 0));
+    for (log, line, traces) in cut.into_iter().chain(none) {
+        for piece in [1, 7] {
+            let outcome = importing::check(log.as_bytes(), piece, &importing::options());
+            assert_eq!(codes(&outcome), [(Code::InvalidJson, Some(line))], "{log}");
+            assert_eq!(outcome.traces().count(), traces, "{log}");
+        }
     }
     // Only the end of a line makes a document of several lines.
     for begin in ["{", "[", "[\"a", "[\"\\u00", "[1.", "[{} ,tru", "{} {\"a\":"] {
@@ -393,9 +347,7 @@ fn blank_lines_are_counted() {
     let blank = "\n".repeat(count);
     let answer = json!({ "role": "assistant", "content": "Yes." });
     let log = format!("{blank}{}{blank}{answer}\n", conversation([]));
-    let outcome = import_pieces([log.as_bytes()]);
-    let lines: Vec<_> = outcome.traces().map(|trace| trace.provenance.source.line).collect();
-    assert_eq!(lines, [count as u64 + 1]);
+    assert_eq!(begins(&import_pieces([log.as_bytes()])), [count as u64 + 1]);
 }
 
 #[test]
@@ -409,26 +361,31 @@ fn pieces_of_one_byte_are_read() {
 }
 
 #[test]
-fn message_of_an_error_does_not_depend_on_pieces() {
-    for log in ["{\n}\nneither an object nor an array\n", "{\n}\n\"", "{\n}\n\u{e9}"] {
-        let whole = importing::check(log.as_bytes(), 1, &importing::options());
-        assert_eq!(codes(&whole), [(Code::InvalidJson, Some(3))]);
-    }
-}
-
-#[test]
 fn line_without_end_is_too_large() {
     let piece = vec![b' '; 1 << 20];
     let begin = conversation([]);
     let answer = "\n{\"role\":\"assistant\",\"content\":\"Yes.\"}\n";
     for begin in ["", &begin] {
-        let pieces = [begin.as_bytes()].into_iter().chain(std::iter::repeat_n(&*piece, 257));
+        let pieces = [begin.as_bytes()].into_iter().chain(iter::repeat_n(&*piece, 257));
         let pieces = pieces.chain([b"\"".as_slice(), answer.as_bytes()]);
         let outcome = import_pieces(pieces);
         let line = 1 + u64::from(!begin.is_empty());
         assert_eq!(codes(&outcome), [(Code::TooLarge, Some(line))]);
         assert_eq!(outcome.traces().count(), usize::from(line == 2));
     }
+}
+
+#[test]
+fn skipped_bounds_the_reasons_of_a_log() {
+    let mut skipped = Skipped::default();
+    skipped.add(format!("part:{}", "x".repeat(1000)));
+    for index in 0..5000 {
+        skipped.add(format!("record:{index}"));
+    }
+    skipped.add("record:7");
+    let counts: BTreeMap<_, _> = skipped.iter().collect();
+    assert_eq!(counts.len(), 1001);
+    assert_eq!((counts["part:?"], counts["record:7"], counts["record:?"]), (1, 2, 4001));
 }
 
 /// The fuzz target damages logs at random; this cuts each sample where a program or a disk could have.

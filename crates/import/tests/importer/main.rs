@@ -1,8 +1,8 @@
-//! What becomes of logs, in one program: each of its own would have to be linked.
+//! What becomes of logs, in one program: each of its own would have to be linked. What a log alone can say is among
+//! the written ones, whose results JavaScript compares.
 
 mod archives;
 mod detection;
-mod formats;
 mod json;
 mod limits;
 mod messages;
@@ -10,8 +10,10 @@ mod shapes;
 mod spans;
 mod trace;
 
-use knowledgepulse_import::Imported;
-use knowledgepulse_test_support::importing::{self, Outcome, run, value_of};
+use std::{fs, path::Path};
+
+use knowledgepulse_import::{Code, Imported};
+use knowledgepulse_test_support::importing::{self, Outcome, value_of};
 use serde_json::Value;
 
 /// The size of the pieces that a log is read in.
@@ -19,6 +21,12 @@ const PIECE: usize = 64 << 10;
 
 fn import(log: &str) -> Outcome {
     importing::import(log.as_bytes().chunks(PIECE), &importing::options())
+}
+
+/// Returns a written log.
+fn written(path: &str) -> String {
+    let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../__test__/logs");
+    fs::read_to_string(logs.join(path)).unwrap()
 }
 
 /// Returns a log of one record a line.
@@ -32,26 +40,16 @@ fn with(mut object: Value, members: Value) -> Value {
     object
 }
 
-fn skipped(imported: &Imported) -> Value {
-    importing::skipped(&imported.provenance.skipped)
+fn steps(imported: &Imported) -> Vec<Value> {
+    value_of(imported)["steps"].as_array().unwrap().clone()
 }
 
-/// Returns the types of the steps, with contents, names of tools and inputs that are not empty.
-fn steps(imported: &Imported) -> Vec<String> {
-    let trace = value_of(imported);
-    let steps = trace["steps"].as_array().unwrap();
-    let step = |step: &Value| {
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let what = match (step.get("content"), step["input"].as_object()) {
-            (Some(content), _) => text(content),
-            (None, Some(input)) if input.is_empty() => text(&step["tool"]["name"]),
-            (None, _) => format!("{} {}", text(&step["tool"]["name"]), step["input"]),
-        };
-        format!("{} {what}", text(&step["type"]))
-    };
-    steps.iter().map(step).collect()
+/// Returns the codes and lines of the errors.
+fn codes(outcome: &Outcome) -> Vec<(Code, Option<u64>)> {
+    outcome.errors().map(|error| (error.code, error.line)).collect()
 }
 
-fn run_value(log: &Value) -> Imported {
-    run(&log.to_string())
+/// Returns the lines where the traces begin.
+fn begins(outcome: &Outcome) -> Vec<u64> {
+    outcome.traces().map(|trace| trace.provenance.source.line).collect()
 }
