@@ -58,7 +58,7 @@ const goldenTrace = ({ trace, provenance }) => ({
 	scored: scored(trace),
 });
 
-/** The digest of the text that is embedded, and the score: crates/import/tests/importer/trace.rs expects the same. */
+/** The digest of the text that is embedded, and the score: crates/import/tests/importer/golden.rs expects the same. */
 function scored(trace) {
 	const text = [trace.task.objective, ...trace.steps.map(({ content }) => content ?? "")].join(" ");
 	return [sha(text), scoreWith(trace, { maxSimilarity: 0.25 }).score];

@@ -1,8 +1,9 @@
-//! What becomes of logs, in one program: each of its own would have to be linked. What a log alone can say is among
-//! the written ones, whose results JavaScript compares.
+//! What becomes of logs, in one program: each of its own would have to be linked. A rule that a log alone can show has
+//! a written one, with its golden result.
 
 mod archives;
 mod detection;
+mod golden;
 mod json;
 mod limits;
 mod messages;

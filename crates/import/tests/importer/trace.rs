@@ -1,15 +1,10 @@
-//! Reading traces from JSON: which are refused, and which are not; and the scores of imported ones.
+//! Reading traces from JSON: which are refused, and which are not.
 
-use std::{collections::BTreeSet, fmt, fs, path::Path};
+use std::fmt;
 
 use knowledgepulse_import::Document;
-use knowledgepulse_scoring::{Novelty, Profiles, Score, cache::Nearest};
-use knowledgepulse_test_support::{
-    importing::{self, value_of},
-    input, logs, read_trace, trace,
-};
+use knowledgepulse_test_support::{input, read_trace, trace};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 fn valid() -> Value {
     trace(json!({
@@ -111,59 +106,4 @@ fn to_trace_joins_texts_with_spaces_until_a_refusal_and_still_checks_every_field
     }
     let (invalid, ..) = read(&with("/steps/1/content", json!(5)), 0);
     assert_eq!(invalid.unwrap_err().path(), Some("steps[1].content"));
-}
-
-/// An id, the hash of a text, and a score.
-type Row = (String, (String, f64));
-
-/// The ids of traces, the hashes of their texts, and the bits of their scores with a similarity of 0.25.
-type Scores = BTreeSet<(String, String, u64)>;
-
-fn scored((id, (hash, score)): Row) -> (String, String, u64) {
-    (id, hash, score.to_bits())
-}
-
-fn score_all() -> Scores {
-    let mut scores = Scores::new();
-    for path in logs().iter().flat_map(|logs| &logs.files) {
-        let log = fs::read(path).unwrap();
-        for imported in importing::import([&*log], &importing::options()).traces() {
-            let mut text = String::new();
-            let trace = read_trace(&value_of(imported), &mut text).unwrap();
-            let novelty = Novelty::Given(Some(Nearest { similarity: 0.25, id: None }));
-            let score = Score::of(&trace, novelty, &Profiles::default()).value;
-            let hash = format!("{:x}", Sha256::digest(text))[..12].to_owned();
-            scores.insert(scored((trace.id().unwrap().to_string(), (hash, score))));
-        }
-    }
-    scores
-}
-
-/// As the same objects do in JavaScript: both have to give the scores in the golden files of written logs, and in a
-/// file for recorded ones, which may be absent. `__test__/import/logs.test.mjs` reads these as well.
-#[test]
-fn imported_traces_score_as_in_javascript() {
-    let found = score_all();
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../__test__");
-    let mut written = Scores::new();
-    for entry in fs::read_dir(tests.join("logs/golden")).unwrap() {
-        let golden: Value =
-            serde_json::from_str(&fs::read_to_string(entry.unwrap().path()).unwrap()).unwrap();
-        let logs = golden.as_array().into_iter().flatten();
-        for trace in logs.flat_map(|log| log["traces"].as_array().unwrap()) {
-            let row: Row = serde_json::from_value(json!([trace["id"], trace["scored"]])).unwrap();
-            written.insert(scored(row));
-        }
-    }
-    let file = tests.join("fixtures/imported-scores.json");
-    if std::env::var_os("KP_UPDATE").is_some() {
-        let recorded = found.difference(&written);
-        let rows = recorded.map(|(id, hash, score)| json!([id, [hash, f64::from_bits(*score)]]));
-        let rows = rows.map(|row| row.to_string());
-        fs::write(&file, format!("[\n{}\n]\n", rows.collect::<Vec<_>>().join(",\n"))).unwrap();
-    }
-    let rows: Vec<Row> = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
-    let recorded = rows.into_iter().map(scored).filter(|row| found.contains(row));
-    let expected: Scores = written.into_iter().chain(recorded).collect();
-    assert_eq!(found.symmetric_difference(&expected).collect::<Vec<_>>(), Vec::<&_>::new());
 }
