@@ -93,7 +93,12 @@ async function goldenOf(root, sources, changes) {
 			formats,
 			traces: root === written ? found : found.map(digested),
 			skipped,
-			errors: errors.map((error) => ({ line: lineOf(error), code: error.code })),
+			errors: errors.map((error) => ({
+				line: lineOf(error),
+				code: error.code,
+				// Without the name of the log.
+				...(root === written && { message: error.message.slice(name.length) }),
+			})),
 		};
 	});
 }

@@ -63,7 +63,8 @@ function addLogs(corpus) {
 			const results = JSON.parse(readFileSync(join(folder, "golden", golden), "utf8"));
 			// Results with other options are not a list.
 			for (const { file, formats } of Array.isArray(results) ? results : [])
-				for (const format of formats)
+				// A blank line names none.
+				for (const format of formats.length > 0 ? formats : [""])
 					writeFileSync(
 						join(corpus, `${format}-${file.replaceAll("/", "-")}`),
 						Buffer.concat([Buffer.from(`${format}\n`), readFileSync(join(folder, file))]),

@@ -7,7 +7,7 @@ use knowledgepulse_test_support::{
 };
 use serde_json::{Value, json};
 
-use crate::{import, lines, written};
+use crate::{begins, codes, import, lines, written};
 
 /// Returns the logs with one record a line, and their formats.
 fn logs_of_lines() -> Vec<(String, Vec<Value>)> {
@@ -97,54 +97,6 @@ fn streams_of_tools_are_of_their_format_however_short() {
 }
 
 #[test]
-fn unknown_formats_are_refused_with_the_tool_and_the_way() {
-    let telemetry = json!({ "resourceLogs": [{ "scopeLogs": [{ "logRecords": [
-        { "body": { "stringValue": "claude_code.user_prompt" } },
-    ] }] }] });
-    let spans = json!({ "resourceSpans": [{ "scopeSpans": [{ "spans": [
-        { "traceId": "t", "spanId": "1", "name": "claude_code.interaction" },
-    ] }] }] });
-    let prompt = json!({ "sessionId": "s", "messageId": 0, "type": "user", "message": "Go" });
-    let listed = json!({ "id": "t", "input": "Go", "output": [], "observations": ["o"] });
-    for (log, found) in [
-        (json!({ "sessionID": "s", "role": "user" }), "`opencode export`"),
-        (json!({ "source": "user", "type": "TextMessage" }), "AutoGen"),
-        (json!({ "appName": "a", "events": [] }), "ADK"),
-        (json!({ "conversations": [{ "from": "human" }] }), "ShareGPT"),
-        (json!({ "custom_id": "1", "response": { "body": {} } }), "`request`"),
-        (json!({ "values": { "messages": [] } }), "`values.messages`"),
-        (json!({ "kind": 0, "v": { "requests": [] } }), "VS Code"),
-        (json!({ "kind": 2, "k": ["requests"], "v": [] }), "VS Code"),
-        (json!({ "session_id": "s", "session_state": {} }), "Kiro CLI"),
-        (json!({ "id": "1", "payload": { "type": "user", "executionId": "e" } }), "Kiro's IDE"),
-        (json!({ "history": [{ "user": {}, "assistant": {} }] }), "Kiro's IDE"),
-        (json!({ "messages": [{ "versions": [], "currentlySelected": 0 }] }), "LM Studio"),
-        (json!([prompt, prompt]), "`logs.json`"),
-        (
-            json!({ "specversion": "1.0", "type": "user.message", "source": "/", "data": {} }),
-            "CloudEvents",
-        ),
-        (json!({ "info": { "trace_id": "t" }, "data": { "spans": [] } }), "MLflow"),
-        (json!({ "data": [listed] }), "Langfuse"),
-        (listed, "Langfuse"),
-        (telemetry, "telemetry"),
-        (spans, "telemetry"),
-        (json!({ "other": 1 }), "none"),
-        (json!("SQLite format 3\0\u{1}"), "SQLite"),
-    ] {
-        // A text is a file that is not JSON.
-        let outcome = import(&log.as_str().map_or_else(|| log.to_string(), str::to_owned));
-        let [Err(error)] = &outcome.items[..] else { panic!("{:?}", outcome.items) };
-        assert_eq!(
-            (error.code, &outcome.report.formats[..]),
-            (Code::UnknownFormat, &[][..]),
-            "{error}"
-        );
-        assert!(error.message.contains(found), "{error}");
-    }
-}
-
-#[test]
 fn errors_say_what_was_expected_and_what_was_found() {
     let known = ["user", "assistant"].map(|role| json!({ "role": role, "content": "a" }));
     let unknown =
@@ -152,62 +104,34 @@ fn errors_say_what_was_expected_and_what_was_found() {
     let few = lines(&[&known[..], &unknown[..1]].concat());
     assert_eq!(import(&few).errors().next(), None);
     let many = lines(&[&known[..], &unknown].concat());
-    let unsent = "{\"requests\":[],\"responderUsername\":\"r\"}";
-    let document = format!("Exporting\n{:#}\n", json!({ "messages": known }));
     for (log, format, code, found) in [
-        (
-            &*many,
-            None,
-            Code::UnknownRecords,
-            "of none: \"StepBegin\", \"ToolCall\", \"ToolResult\"",
-        ),
-        (
-            &many,
-            None,
-            Code::UnknownRecords,
-            "the log: expected records of a known format, found 3 of 5",
-        ),
+        (&*many, None, Code::UnknownRecords, "records of a known format, found 3 of 5 of none: "),
+        (&many, None, Code::UnknownRecords, "none: \"StepBegin\", \"ToolCall\", \"ToolResult\""),
         (&few, Some("codex"), Code::UnknownFormat, "of the format codex, found messages"),
-        (unsent, None, Code::UnknownFormat, "VS Code of which no request was sent"),
+        ("{\"other\":1}", None, Code::UnknownFormat, "none"),
+        ("SQLite format 3\0\u{1}", None, Code::UnknownFormat, "SQLite"),
         ("PK\u{3}\u{4}\u{14}\0", None, Code::InvalidJson, "ZIP"),
-        (&document, None, Code::InvalidJson, "the log:1: "),
-        (&document, None, Code::InvalidJson, "text before a log must be removed"),
     ] {
         let options = Options { format: format.map(Into::into), ..importing::options() };
         let outcome = importing::check(log.as_bytes(), 7, &options);
         let errors: Vec<_> = outcome.errors().collect();
         let [error] = errors[..] else { panic!("{errors:?}") };
         assert!(error.code == code && error.message.contains(found), "{error}");
-        assert!(log != document || outcome.traces().count() == 1);
     }
 }
 
 #[test]
-fn calls_of_an_unknown_shape_are_an_error_unless_the_caller_skips_them() {
-    use UnreadCalls::{RejectAll, RejectAny, Skip};
-    let mut log = json!([
-        { "role": "user", "content": "a" },
-        { "role": "assistant", "content": [{ "type": "tool_invocation", "text": "f" }] },
-        { "role": "assistant", "content": "b" },
-    ]);
-    let alone = log.to_string();
-    log[2]["tool_calls"] = json!([{ "function": { "name": "f" } }]);
-    let beside = log.to_string();
-    let found =
-        "the log:1: expected calls of a known shape, found parts of the types tool_invocation";
-    for (log, unread_calls, is_error) in [
-        (&alone, RejectAll, true),
-        (&alone, RejectAny, true),
-        (&alone, Skip, false),
-        (&beside, RejectAll, false),
-        (&beside, RejectAny, true),
-        (&beside, Skip, false),
+fn callers_decide_on_calls_of_an_unknown_shape() {
+    let log = written("messages/unknown.jsonl");
+    for (unread_calls, rejected, read) in [
+        (UnreadCalls::Skip, &[][..], &[3, 4][..]),
+        (UnreadCalls::RejectAll, &[1, 2], &[3, 4]),
+        (UnreadCalls::RejectAny, &[1, 2, 3], &[4]),
     ] {
         let options = Options { unread_calls, ..importing::options() };
-        let outcome = importing::import([log.as_bytes()], &options);
-        let errors = outcome.errors().map(|error| (error.code, &*error.message));
-        let expected = is_error.then_some((Code::UnknownRecords, found));
-        assert!(errors.eq(expected), "{unread_calls:?}");
-        assert_eq!(outcome.traces().count(), usize::from(!is_error));
+        let outcome = importing::check(log.as_bytes(), 7, &options);
+        let rejected: Vec<_> =
+            rejected.iter().map(|line| (Code::UnknownRecords, Some(*line))).collect();
+        assert_eq!((codes(&outcome), begins(&outcome)), (rejected, read.to_vec()));
     }
 }
