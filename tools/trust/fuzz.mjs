@@ -61,9 +61,8 @@ function addLogs(corpus) {
 	for (const folder of LOGS.filter(existsSync))
 		for (const golden of readdirSync(join(folder, "golden"))) {
 			const results = JSON.parse(readFileSync(join(folder, "golden", golden), "utf8"));
-			// Results with other options are not a list.
+			// Results with other options are not a list, and a blank line names no format.
 			for (const { file, formats } of Array.isArray(results) ? results : [])
-				// A blank line names none.
 				for (const format of formats.length > 0 ? formats : [""])
 					writeFileSync(
 						join(corpus, `${format}-${file.replaceAll("/", "-")}`),

@@ -80,32 +80,26 @@ fn logs_take_time_in_proportion_to_their_size() {
 }
 
 #[test]
-fn million_nested_arrays_are_an_error() {
-    let deep = nested(1_000_000, "");
+fn values_nest_127_deep() {
     let answer = json!({ "role": "assistant", "content": "Yes." });
-    let lines = import(&format!("{}{deep}\n{answer}\n", conversation([])));
-    assert_eq!(codes(&lines), [(Code::InvalidJson, Some(2))]);
-    assert_eq!(lines.traces().count(), 1);
-    for document in [deep, "[\n".repeat(1_000_000), "{\"a\":".repeat(1_000_000)] {
+    let in_lines = |depth: usize| {
+        let tool = format!("{{\"role\":\"tool\",\"content\":{}}}", nested(depth - 1, ""));
+        format!("{}{tool}\n{answer}", conversation([]))
+    };
+    let in_document = |depth: usize| format!("[{}]", in_lines(depth - 1).replace('\n', ",\n"));
+    for depth in [127, 128, 1_000_000] {
+        let errors = if depth > 127 { vec![(Code::InvalidJson, Some(2))] } else { vec![] };
+        // After an error other lines are read.
+        for (log, traces) in [(in_lines(depth), 1), (in_document(depth), 1 - errors.len())] {
+            let outcome = import(&log);
+            assert_eq!((codes(&outcome), outcome.traces().count()), (errors.clone(), traces));
+        }
+    }
+    let [open, all] = ["{\"a\":".repeat(1_000_000), nested(1_000_000, "")];
+    for document in [all, open, "[\n".repeat(1_000_000)] {
         let outcome = import(&document);
         assert!(matches!(codes(&outcome)[..], [(Code::InvalidJson, Some(1..=128))]));
         assert_eq!(outcome.traces().count(), 0);
-    }
-}
-
-#[test]
-fn values_nest_127_deep() {
-    for depth in [127, 128] {
-        let content = nested(depth - 1, "");
-        let answer = format!("{{\"role\":\"tool\",\"content\":{content}}}");
-        let document = format!("[{},\n{answer}]", conversation([]).trim_end());
-        for log in [format!("{}{answer}", conversation([])), document] {
-            let depth = depth + usize::from(log.starts_with('['));
-            let outcome = import(&log);
-            let expected = if depth > 127 { vec![(Code::InvalidJson, Some(2))] } else { vec![] };
-            assert_eq!(codes(&outcome), expected, "{depth}");
-            assert_eq!(outcome.traces().count(), usize::from(depth <= 127), "{depth}");
-        }
     }
 }
 
