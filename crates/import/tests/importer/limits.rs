@@ -51,7 +51,7 @@ fn conversation(messages: impl IntoIterator<Item = Value>) -> String {
 fn import_soon(what: &str, log: String) -> Outcome {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || drop(sender.send(import(&log))));
-    let outcome = receiver.recv_timeout(Duration::from_secs(60));
+    let outcome = receiver.recv_timeout(Duration::from_secs(120));
     outcome.unwrap_or_else(|_| panic!("{what}: reading does not end"))
 }
 
