@@ -7,7 +7,7 @@ use knowledgepulse_import::Code;
 use knowledgepulse_test_support::importing::{self, Outcome, value_of};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use super::lines;
+use crate::{error, lines};
 
 /// A frame of Zstandard data that decoders skip.
 const SKIPPED: &[u8] = b"\x5a\x2a\x4d\x18\x05\0\0\0 skip";
@@ -38,13 +38,6 @@ fn import(log: &[u8], piece: usize) -> Outcome {
 fn objectives(outcome: &Outcome) -> Vec<String> {
     let objective = |trace| value_of(trace)["task"]["objective"].as_str().unwrap().to_owned();
     outcome.traces().map(objective).collect()
-}
-
-/// Returns the code, the line and the message of the only error.
-fn error(outcome: &Outcome) -> (Code, Option<u64>, &str) {
-    let errors: Vec<_> = outcome.errors().collect();
-    let [error] = errors[..] else { panic!("{errors:?}") };
-    (error.code, error.line, &error.message)
 }
 
 #[test]
@@ -86,13 +79,13 @@ fn archives_that_are_cut_or_damaged_are_unreadable_after_what_could_be_read() {
                 assert_eq!(objectives(&outcome), texts[..2], "{kind} of {length} bytes");
                 continue;
             }
-            let (code, line, message) = error(&outcome);
+            let error = error(&outcome);
             let found = format!("cannot decompress {kind} data: unexpected end of file");
-            assert!(message.ends_with(&found), "{message}");
+            assert!(error.code == Code::Unreadable && error.message.ends_with(&found), "{error}");
             let read = objectives(&outcome);
             // The last line may lack nothing but its line feed.
             let lines = read.len().max(1) as u64..=read.len() as u64 + 1;
-            assert!(code == Code::Unreadable && line.is_some_and(|line| lines.contains(&line)));
+            assert!(error.line.is_some_and(|line| lines.contains(&line)), "{error}");
             assert_eq!(read, texts[..read.len()]);
             assert!(length < first || read.len() >= 2, "{kind} of {length} bytes");
         }
@@ -103,7 +96,7 @@ fn archives_that_are_cut_or_damaged_are_unreadable_after_what_could_be_read() {
         let others = [damaged, [&archive[..], b"something else"].concat()];
         for archive in others {
             let outcome = import(&archive, archive.len());
-            assert_eq!(error(&outcome).0, Code::Unreadable, "{kind}");
+            assert_eq!(error(&outcome).code, Code::Unreadable, "{kind}");
             assert_eq!(objectives(&outcome), texts, "{kind}");
         }
     }
@@ -112,9 +105,9 @@ fn archives_that_are_cut_or_damaged_are_unreadable_after_what_could_be_read() {
 #[test]
 fn input_that_is_too_short_for_an_archive_is_an_error() {
     for bytes in [&b"\x1f"[..], b"\x1f\x8b", b"\x28\xb5\x2f", b"\x28\xb5\x2f\xfd", b""] {
-        let (code, ..) = error(&import(bytes, 1));
+        let outcome = import(bytes, 1);
         let is_archive = bytes == b"\x1f\x8b" || bytes.len() == 4;
-        assert_eq!(code == Code::Unreadable, is_archive, "{bytes:x?}");
+        assert_eq!(error(&outcome).code == Code::Unreadable, is_archive, "{bytes:x?}");
     }
 }
 
@@ -122,7 +115,7 @@ fn input_that_is_too_short_for_an_archive_is_an_error() {
 fn archives_of_empty_members_end_soon() {
     for (member, count) in [(zstandard(b""), 200_000), (gzip(b""), 20_000)] {
         let archive = member.repeat(count);
-        assert_eq!(error(&import(&archive, 1 << 20)).0, Code::UnknownFormat);
+        assert_eq!(error(&import(&archive, 1 << 20)).code, Code::UnknownFormat);
     }
 }
 
@@ -152,6 +145,6 @@ fn utf16_is_read_in_pieces_of_any_size() {
         }
         let lone = [&bytes(0xfeff)[..], &bytes(0xd800), b"{"].concat();
         let outcome = import(&lone, 1);
-        assert_eq!(error(&outcome).0, Code::InvalidJson);
+        assert_eq!(error(&outcome).code, Code::InvalidJson);
     }
 }

@@ -7,7 +7,7 @@ use knowledgepulse_test_support::{
 };
 use serde_json::{Value, json};
 
-use crate::{begins, codes, import, lines, written};
+use crate::{begins, codes, error, import, lines, written};
 
 /// Returns the logs with one record a line, and their formats.
 fn logs_of_lines() -> Vec<(String, Vec<Value>)> {
@@ -114,8 +114,7 @@ fn errors_say_what_was_expected_and_what_was_found() {
     ] {
         let options = Options { format: format.map(Into::into), ..importing::options() };
         let outcome = importing::check(log.as_bytes(), 7, &options);
-        let errors: Vec<_> = outcome.errors().collect();
-        let [error] = errors[..] else { panic!("{errors:?}") };
+        let error = error(&outcome);
         assert!(error.code == code && error.message.contains(found), "{error}");
     }
 }

@@ -13,7 +13,7 @@ mod trace;
 
 use std::{fs, path::Path};
 
-use knowledgepulse_import::{Code, Imported};
+use knowledgepulse_import::{Code, Error, Imported};
 use knowledgepulse_test_support::importing::{self, Outcome, value_of};
 use serde_json::Value;
 
@@ -48,6 +48,13 @@ fn steps(imported: &Imported) -> Vec<Value> {
 /// Returns the codes and lines of the errors.
 fn codes(outcome: &Outcome) -> Vec<(Code, Option<u64>)> {
     outcome.errors().map(|error| (error.code, error.line)).collect()
+}
+
+/// Returns the only error.
+fn error(outcome: &Outcome) -> &Error {
+    let errors: Vec<_> = outcome.errors().collect();
+    let [error] = errors[..] else { panic!("{errors:?}") };
+    error
 }
 
 /// Returns the lines where the traces begin.
