@@ -4,7 +4,6 @@ use std::{borrow::Borrow, collections::HashSet, mem};
 
 use super::{
     harness::{Harness, SETUP},
-    items,
     message::{Message, Messages, Side, Sides, messages_of, unwrapped},
     part_type::{parts, typed},
     parts::{
@@ -258,27 +257,6 @@ impl Conversation {
         if self.given.is_kept {
             self.instruct(request.first(&chat::SYSTEM).map(Value::decoded));
             self.given.add_tools(request);
-        }
-    }
-
-    fn read_item(&mut self, item: Value, kind: &str) {
-        let is_result = kind.ends_with("_output") || kind.ends_with("_result");
-        if is_result {
-            self.end_turn();
-        }
-        if is_result && kind != "tool_search_output" {
-            return self.result(item, kind);
-        }
-        let mut skipped = mem::take(&mut self.skipped);
-        let events = items::read(item, kind, || self.turn(), &mut skipped);
-        self.skipped = skipped;
-        let Some(events) = events else { return self.skip_unknown(kind, item) };
-        for event in events {
-            match event {
-                Event::Call(call) => self.call(call),
-                Event::Result(result) => self.add_result(result),
-                event => self.events.push(event),
-            }
         }
     }
 
@@ -546,7 +524,7 @@ impl Conversation {
         }
     }
 
-    fn result(&mut self, part: Value, kind: &str) {
+    pub(super) fn result(&mut self, part: Value, kind: &str) {
         let mut result = result_of_part(part, kind, &mut self.skipped);
         result.refused = result.failed && Part(part).output().is_some_and(is_denial);
         if let Some(id) = result.id.as_ref().filter(|_| result.refused)
@@ -558,7 +536,7 @@ impl Conversation {
         }
     }
 
-    fn add_result(&mut self, mut result: ToolResult) {
+    pub(super) fn add_result(&mut self, mut result: ToolResult) {
         result.refused |= self.harness.is_denied(&result.text);
         result.failed |= result.refused || self.harness.has_failed(&result.text);
         result.is_within = self.open.is_some();

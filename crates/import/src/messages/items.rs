@@ -1,80 +1,102 @@
 //! Items of the Responses API, and those that the OpenAI Agents SDK adds.
 
-use super::{hosted, parts::call_of_part};
+use super::conversation::Conversation;
 use crate::{
-    call::{Call, CallInput, ToolResult, Turn, qualified},
+    call::{Call, CallInput, ToolResult, qualified},
     events::Event,
-    json::{Members, Value},
+    json::{Array, Members, Value},
     part::Part,
-    skipped::Skipped,
-    text::{text_of, text_of_part, text_of_summary},
+    text::{Output, text_of, text_of_part, text_of_summary},
 };
 
 const TOOL_SEARCH: &str = "tool_search";
+
+/// The tools whose calls say which tool it is.
+const NAMED: [&str; 4] = ["function", "custom_tool", "mcp", "hosted_tool"];
 
 /// The members that are the input of a call without arguments.
 const INPUTS: [&str; 7] =
     ["action", "actions", "queries", "query", "code", "operation", "revised_prompt"];
 
-/// Returns the events of an item; `None` if it has none. `turn` is called for one that the assistant made.
-pub fn read(
-    item: Value,
-    kind: &str,
-    turn: impl FnOnce() -> Turn,
-    skipped: &mut Skipped,
-) -> Option<Vec<Event>> {
-    Some(match kind {
-        "reasoning" => {
-            turn();
-            let text = text_of_summary(item).or_else(|| content_text(item));
-            if text.is_none() {
-                skipped.add("empty_text");
+impl Conversation {
+    pub(super) fn read_item(&mut self, item: Value, kind: &str) {
+        match kind {
+            "reasoning" => {
+                self.turn();
+                match text_of_summary(item).or_else(|| content_text(item)) {
+                    Some(text) => self.events.push(Event::reasoned(text)),
+                    None => self.skipped.add("empty_text"),
+                }
             }
-            text.map(Event::reasoned).into_iter().collect()
-        }
-        "function_call" | "custom_tool_call" => {
-            let mut call = call_of_part(item, turn());
-            if let Some(namespace) = item.name("namespace") {
-                call.name = qualified(namespace, &call.name);
+            "tool_search_output" => {
+                self.end_turn();
+                let text = item.member("tools").map_or("[]".into(), Value::canonical);
+                let (id, name) = (item.name("call_id").map(Into::into), Some(TOOL_SEARCH.into()));
+                self.add_result(ToolResult { text, id, name, ..ToolResult::default() });
             }
-            vec![Event::Call(call)]
+            _ if kind.ends_with("_output") || kind.ends_with("_result") => {
+                self.end_turn();
+                self.result(item, kind);
+            }
+            _ => match kind.strip_suffix("_call") {
+                Some(tool) => self.read_call_item(item, tool),
+                None => self.skip_unknown(kind, item),
+            },
         }
-        "tool_search_call" => {
-            let input = CallInput::recorded(item.get("arguments"));
-            vec![Event::Call(Call::new(Some(TOOL_SEARCH), input, item.name("call_id"), turn()))]
+    }
+
+    /// Reads a call of a tool, and the result that it has besides if the tool ran on a server.
+    fn read_call_item(&mut self, item: Value, tool: &str) {
+        let is_named = NAMED.contains(&tool);
+        let name = if is_named { Part(item).name() } else { Some(tool) };
+        // The ids of items that answer each other differ.
+        let id = if tool == TOOL_SEARCH { item.name("call_id") } else { Part(item).id() };
+        let members = INPUTS.iter().filter_map(|name| Some((*name, item.member(name)?)));
+        let input = Part(item).input().map(|input| CallInput::recorded(Some(input)));
+        let input = input.unwrap_or_else(|| CallInput::of(members));
+        let mut call = Call::new(name, input, id, self.turn());
+        if let Some(namespace) = item.name("namespace").filter(|_| is_named) {
+            call.name = qualified(namespace, &call.name);
         }
-        "tool_search_output" => {
-            let text = item.member("tools").map_or("[]".into(), Value::canonical);
-            let (id, name) = (item.name("call_id").map(Into::into), Some(TOOL_SEARCH.into()));
-            vec![Event::Result(ToolResult { text, id, name, ..ToolResult::default() })]
-        }
-        "mcp_call" | "hosted_tool_call" => {
-            let call = call_of_part(item, turn());
-            let id = call.id.clone();
-            let error = item.member("error").filter(|_| kind == "mcp_call");
-            let result = error.or_else(|| item.member("output")).map(|output| {
+        let output = match tool {
+            "mcp" | "hosted_tool" => {
+                let error = item.member("error").filter(|_| tool == "mcp");
+                let value = error.or_else(|| item.member("output"));
+                let output = value.map(|value| text_of(value, &mut self.skipped));
                 let is_error = error.map(|_| true);
-                let result = text_of(output, skipped).into_result(is_error);
-                Event::Result(ToolResult { id, ..result })
-            });
-            [Event::Call(call)].into_iter().chain(result).collect()
-        }
-        kind => {
-            let name = kind.strip_suffix("_call")?;
-            let members = INPUTS.iter().filter_map(|name| Some((*name, item.member(name)?)));
-            let call = Call::new(Some(name), CallInput::of(members), Part(item).id(), turn());
-            if name == "image_generation" && item.member("result").is_some() {
-                skipped.add("part:image");
+                output.map(|output| Output { failed: is_error.or(output.failed), ..output })
             }
-            let result = hosted::result(item, kind, &call, skipped).map(Event::Result);
-            [Event::Call(call)].into_iter().chain(result).collect()
+            "code_interpreter" => item.list("outputs").map(|outputs| {
+                let is_text = |output: &Value| output.text("logs").is_some();
+                outputs
+                    .filter(|output| !is_text(output))
+                    .for_each(|output| self.skip_as_part(output));
+                Output { text: joined(outputs, "logs"), failed: None }
+            }),
+            "file_search" => item
+                .list("results")
+                .map(|results| Output { text: joined(results, "text"), failed: Some(false) }),
+            "image_generation" if item.member("result").is_some() => {
+                self.skipped.add("part:image");
+                None
+            }
+            _ => None,
+        };
+        let result = output.map(|output| call.answer(output.into_result(None)));
+        self.call(call);
+        if let Some(result) = result {
+            self.add_result(result);
         }
-    })
+    }
+}
+
+fn joined(outputs: Array, member: &str) -> String {
+    outputs.filter_map(|output| output.text(member)).collect::<Vec<_>>().join("\n")
 }
 
 fn content_text(item: Value) -> Option<String> {
     let content = item.member("content").filter(|content| !content.is_object())?;
     let parts = content.as_array().unwrap_or_else(|| content.alone());
-    let texts: Vec<_> = parts.iter().filter_map(text_of_part).collect();
+    let texts: Vec<_> = parts.filter_map(text_of_part).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }

@@ -2,7 +2,6 @@
 
 mod conversation;
 mod harness;
-mod hosted;
 mod items;
 mod message;
 mod part_type;

@@ -1,11 +1,11 @@
 //! The calls, results and texts in the parts of messages.
 
-use super::hosted;
+use super::part_type::typed;
 use crate::{
     call::{Call, CallInput, ToolResult, Turn},
-    failure::flag,
+    failure::{flag, has_failed},
     json::{Array, BLANK, Document, Members, Value, is_blank},
-    part::{Kind, Part},
+    part::{Kind, OF_TOOL, Part},
     skipped::Skipped,
     text::{Output, text_of, text_of_parts},
 };
@@ -19,19 +19,45 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
     let value = Part(part).output();
     let is_one_part =
         ["function_call_result", "computer_call_result", "computer_call_output"].contains(&kind);
-    let output = match value.filter(|value| is_one_part && value.text("type").is_some()) {
-        Some(part) => Output { text: text_of_parts([part], skipped), failed: flag(part) },
-        None => hosted::output(kind, part).unwrap_or_else(|| text_of(value, skipped)),
+    let output = match value {
+        Some(content) if part.member("content").is_some() && is_of_server(kind, content) => {
+            let is_error = content.name("error_code").is_some()
+                || has_failed(content.get("return_code")) == Some(true);
+            // What only the server can read is no text.
+            let text = content.canonical_without(Some("encrypted_"));
+            Output { text, failed: flag(content).or(Some(is_error)) }
+        }
+        Some(part) if is_one_part && part.text("type").is_some() => {
+            Output { text: text_of_parts([part], skipped), failed: flag(part) }
+        }
+        value => text_of(value, skipped),
     };
-    let has_status = ["shell_call_output", "apply_patch_call_output"].contains(&kind);
+    let is_shell = kind == "shell_call_output";
+    let has_status = is_shell || kind == "apply_patch_call_output";
+    let is_cut = |command: Value| {
+        let outcome = command.object("outcome");
+        outcome.text("type") == Some("timeout")
+            || has_failed(outcome.get("exit_code")) == Some(true)
+    };
     let has_failed = kind == "tool-error"
         || (has_status && part.text("status") == Some("failed"))
-        || (kind == "shell_call_output" && hosted::has_failed_in_shell(part));
+        || (is_shell && part.elements("output").any(is_cut));
     let flag = flag(part).or(has_failed.then_some(true)).or(output.failed);
     // Anthropic's results are judged by their flag alone.
     let result = output.into_result(flag.or((kind == "tool_result").then_some(false)));
     let [id, name] = [Part(part).id(), Part(part).name()].map(|text| text.map(Into::into));
     ToolResult { id, name, ..result }
+}
+
+/// Returns whether a content is that of a tool that ran on Anthropic's servers, and no text.
+fn is_of_server(kind: &str, content: Value) -> bool {
+    let is_text = |part| typed(part).is_some_and(|(kind, _)| Kind::of(kind) == Kind::Text);
+    kind.ends_with(OF_TOOL)
+        && kind != "mcp_tool_result"
+        && match content.as_array() {
+            Some(mut parts) => !parts.is_empty() && !parts.any(is_text),
+            None => content.is_object(),
+        }
 }
 
 /// Returns the calls that a message has besides its parts. Exports of tables have them as JSON in a string.
