@@ -5,25 +5,8 @@ use crate::{
     skipped::Skipped,
 };
 
-const MEMBERS: [&str; 11] = [
-    "toolUse", "toolResult", "reasoningContent", "citationsContent", "image", "document", "video",
-    "audio", "guardContent", "cachePoint", "searchResult",
-];
-
 /// Members of results that are no text.
 const MEDIA: [&str; 4] = ["image", "document", "video", "searchResult"];
-
-/// Returns a part with its type, or the call or result in it.
-pub fn typed(part: Value<'_>) -> Option<(&'static str, Value<'_>)> {
-    let (name, inner) = MEMBERS.into_iter().find_map(|name| Some((name, part.object(name)?)))?;
-    Some(match name {
-        "toolUse" => ("tool_use", inner),
-        "toolResult" => (name, inner),
-        "reasoningContent" => ("reasoning", part),
-        "citationsContent" => ("text", part),
-        _ => (name, part),
-    })
-}
 
 /// Returns the text of a part with reasoning or citations.
 pub fn text_of_part(part: Value) -> Option<String> {

@@ -5,12 +5,9 @@ use std::{borrow::Borrow, collections::HashSet, mem};
 use super::{
     harness::{Harness, SETUP},
     message::{Message, Messages, Side, Sides, messages_of, unwrapped},
-    part_type::{parts, typed},
     parts::{
         call_of_part, calls, calls_in_text, content, is_function_call, result_of_part, stored,
     },
-    possible_call::has_call_members,
-    tool_part::ToolPart,
 };
 use crate::{
     call::{Call, CallInput, ToolResult, Turn},
@@ -20,7 +17,7 @@ use crate::{
     failure::{flag, is_denial},
     ids::Ids,
     json::{self, Array, Members, Value},
-    part::{Kind, Part, is_item},
+    part::{Kind, Part, has_call_members, is_item, parts, typed, with_state},
     seen::Seen,
     skipped::Skipped,
     text::{Output, text_of, text_of_part},
@@ -260,16 +257,34 @@ impl Conversation {
         }
     }
 
-    fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
-        let Some((call, result)) = tool.read(turn, &mut self.skipped) else { return };
+    /// Reads a call with its state and its outcome, which may have a name besides.
+    fn read_with_state(&mut self, part: Value, name: Option<&str>, is_within: bool, turn: Turn) {
+        let state = part.text("state").unwrap_or_default();
+        if ["partial-call", "input-streaming"].contains(&state) {
+            return self.skipped.add("partial_call");
+        }
+        let (tool, approval) = (Part(part), part.object("approval"));
+        let name = name.or_else(|| tool.name());
+        let call = Call::new(name, CallInput::recorded(tool.input()), tool.id(), turn);
+        let refused = state == "output-denied" || approval.flag("approved") == Some(false);
+        let error = if refused { approval.text("reason") } else { part.text("errorText") };
+        let result = match state {
+            _ if refused || state == "output-error" => {
+                let text = error.unwrap_or_default().into();
+                ToolResult { text, failed: true, ..ToolResult::default() }
+            }
+            "result" | "output-available" => {
+                text_of(tool.output(), &mut self.skipped).into_result(flag(part))
+            }
+            _ => return self.call(call),
+        };
+        let result = ToolResult { refused, is_within, ..call.answer(result) };
         self.call(call);
-        let Some(result) = result else { return };
-        if let Some(id) = tool.id().filter(|_| result.refused) {
+        if let Some(id) = result.id.as_ref().filter(|_| refused) {
             self.seen.deny(id);
         }
-        let is_within = tool.is_of_provider;
         let results = if is_within { &mut self.events } else { &mut self.results };
-        results.push(Event::Result(ToolResult { is_within, ..result }));
+        results.push(Event::Result(result));
     }
 
     pub fn end_turn(&mut self) {
@@ -346,25 +361,27 @@ impl Conversation {
         let begin = self.events.len();
         let mut of_parts = HashSet::new();
         for (kind, part) in parts(content) {
-            let tool = ToolPart::of(kind, part);
-            of_parts.extend(tool.and_then(ToolPart::id).map(str::to_owned));
+            let call = with_state(kind, part);
+            of_parts.extend(call.and_then(|(call, _)| Part(call).id()).map(str::to_owned));
             if self.is_repeated(kind, part) {
-                self.skipped.add("repeated");
                 continue;
             }
-            match (Kind::of(kind), tool) {
+            match (Kind::of(kind), call) {
                 (Kind::Step, _) => {
                     self.end_step();
                     turn = self.next_turn();
                     self.open = Some(turn);
                 }
-                (_, Some(tool)) => self.read_tool_part(tool, turn),
+                (_, Some((call, name))) => {
+                    let is_within = is_of_provider(part) || is_of_provider(call);
+                    self.read_with_state(call, name, is_within, turn);
+                }
                 (Kind::Text, _) => self.say(text_of_part(part).unwrap_or_default(), turn),
                 (Kind::Reasoning, _) => {
                     self.events.push(Event::reasoned(text_of_part(part).unwrap_or_default()));
                 }
                 (Kind::Call, _) => self.call(call_of_part(part, turn)),
-                (Kind::Result, _) => self.result(part, kind),
+                (Kind::Result, _) => self.read_result(part, kind),
                 (Kind::Approval | Kind::Other, _) => self.skip_unknown(kind, part),
             }
         }
@@ -376,33 +393,32 @@ impl Conversation {
         }
         let events = self.events[begin..].iter();
         of_parts.extend(events.filter_map(|event| event.call()?.id.clone()));
-        let is_of_part = |id: Option<&str>| id.is_some_and(|id| of_parts.contains(id));
-        for call in calls.into_iter().flatten() {
-            match call.decoded().as_object().map(|call| call_of_part(call, turn)) {
-                None => self.skipped.add("malformed"),
-                Some(call) if is_of_part(call.id.as_deref()) => self.skipped.add("repeated"),
-                Some(call) => self.call(call),
-            }
-        }
         let invocations = message
             .member("toolInvocations")
             .or_else(|| message.object("content").member("toolInvocations"))
             .or_else(|| content.member("toolInvocations"))
             .and_then(|invocations| invocations.decoded().as_array());
-        for invocation in invocations.into_iter().flatten() {
-            match invocation.as_object().map(ToolPart::of_invocation) {
-                None => self.skipped.add("part:?"),
-                Some(tool) if is_of_part(tool.id()) => self.skipped.add("repeated"),
-                Some(tool) => self.read_tool_part(tool, turn),
+        let calls = calls.into_iter().flatten().map(|call| (call.decoded(), false));
+        let invocations = invocations.into_iter().flatten().map(|call| (call, true));
+        for (call, has_state) in calls.chain(invocations) {
+            let is_of_part = Part(call).id().is_some_and(|id| of_parts.contains(id));
+            match (call.is_object(), has_state) {
+                (false, false) => self.skipped.add("malformed"),
+                (false, true) => self.skipped.add("part:?"),
+                _ if is_of_part => self.skipped.add("repeated"),
+                (true, false) => self.call(call_of_part(call, turn)),
+                (true, true) => self.read_with_state(call, None, is_of_provider(call), turn),
             }
         }
         self.end_step();
     }
 
-    /// Returns whether a part was read before: all members are equal, its time included.
+    /// Returns whether a part was read before, and counts it then: all members are equal, its time included.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
-        is_dated && kind != "step-start" && !self.seen.add_part(part)
+        let is_repeated = is_dated && kind != "step-start" && !self.seen.add_part(part);
+        self.skipped.add_many("repeated", is_repeated.into());
+        is_repeated
     }
 
     fn skip_part(&mut self, kind: &str, part: Value) {
@@ -459,9 +475,7 @@ impl Conversation {
         for (kind, part) in parts(content) {
             if Kind::of(kind) != Kind::Text {
                 self.read_result_part(kind, part);
-            } else if self.is_repeated(kind, part) {
-                self.skipped.add("repeated");
-            } else {
+            } else if !self.is_repeated(kind, part) {
                 texts.push(text_of_part(part).unwrap_or_default());
             }
         }
@@ -506,25 +520,24 @@ impl Conversation {
     }
 
     pub fn read_result_part(&mut self, kind: &str, part: Value) {
-        if self.is_repeated(kind, part) {
-            self.skipped.add("repeated");
-        } else if Kind::of(kind) == Kind::Result {
-            self.result(part, kind);
-        } else if Kind::of(kind) == Kind::Approval && part.flag("approved") == Some(false) {
-            let id = part.name("approvalId").and_then(|request| self.seen.asked(request));
-            let (id, text) = (id.cloned(), part.text("reason").unwrap_or_default().into());
-            if let Some(id) = &id {
-                self.seen.deny(id);
+        match Kind::of(kind) {
+            _ if self.is_repeated(kind, part) => {}
+            Kind::Result => self.read_result(part, kind),
+            Kind::Approval if part.flag("approved") == Some(false) => {
+                let id = part.name("approvalId").and_then(|request| self.seen.asked(request));
+                let (id, text) = (id.cloned(), part.text("reason").unwrap_or_default().into());
+                if let Some(id) = &id {
+                    self.seen.deny(id);
+                }
+                let result =
+                    ToolResult { text, failed: true, refused: true, id, ..ToolResult::default() };
+                self.events.push(Event::Result(result));
             }
-            let result =
-                ToolResult { text, failed: true, refused: true, id, ..ToolResult::default() };
-            self.events.push(Event::Result(result));
-        } else {
-            self.skip_part(kind, part);
+            _ => self.skip_part(kind, part),
         }
     }
 
-    pub(super) fn result(&mut self, part: Value, kind: &str) {
+    pub(super) fn read_result(&mut self, part: Value, kind: &str) {
         let mut result = result_of_part(part, kind, &mut self.skipped);
         result.refused = result.failed && Part(part).output().is_some_and(is_denial);
         if let Some(id) = result.id.as_ref().filter(|_| result.refused)
@@ -555,6 +568,11 @@ pub fn human(value: Value) -> Option<String> {
     }
     let names = ["prompt", "input", "question", "query", "message", "text"];
     value.first_name(&names).map(Into::into)
+}
+
+/// Returns whether the provider ran the tool while the model was answering.
+fn is_of_provider(call: Value) -> bool {
+    call.flag("providerExecuted") == Some(true)
 }
 
 fn flag_of_message(message: Value) -> Option<bool> {

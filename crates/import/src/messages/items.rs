@@ -36,7 +36,7 @@ impl Conversation {
             }
             _ if kind.ends_with("_output") || kind.ends_with("_result") => {
                 self.end_turn();
-                self.result(item, kind);
+                self.read_result(item, kind);
             }
             _ => match kind.strip_suffix("_call") {
                 Some(tool) => self.read_call_item(item, tool),

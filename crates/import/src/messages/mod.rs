@@ -4,10 +4,7 @@ mod conversation;
 mod harness;
 mod items;
 mod message;
-mod part_type;
 mod parts;
-mod possible_call;
-mod tool_part;
 
 pub use self::{
     conversation::{Conversation, human},
@@ -16,7 +13,6 @@ pub use self::{
         CONTENTS, Message, Messages, Side, Sides, content_of, is_message, is_readable, messages_of,
         unwrapped,
     },
-    part_type::{is_result_type, is_typed, parts},
     parts::{call_of_part, content, result_of_part},
-    possible_call::has_call_type,
 };
+pub use crate::part::{has_call_type, is_result_type, is_typed, parts};

@@ -1,11 +1,10 @@
 //! The calls, results and texts in the parts of messages.
 
-use super::part_type::typed;
 use crate::{
     call::{Call, CallInput, ToolResult, Turn},
     failure::{flag, has_failed},
     json::{Array, BLANK, Document, Members, Value, is_blank},
-    part::{Kind, OF_TOOL, Part},
+    part::{Kind, OF_TOOL, Part, typed},
     skipped::Skipped,
     text::{Output, text_of, text_of_parts},
 };
