@@ -16,7 +16,6 @@ mod archive;
 mod assemble;
 mod call;
 mod chat;
-mod converse;
 mod error;
 mod events;
 mod facts;

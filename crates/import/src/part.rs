@@ -101,9 +101,12 @@ pub fn parts<'d>(
     while content.list("parts").is_some() {
         content = content.member("parts");
     }
-    let array = content.and_then(Value::as_array);
-    let one = content.filter(|_| array.is_none());
-    array.into_iter().flatten().chain(one).filter_map(typed)
+    each(content).filter_map(typed)
+}
+
+/// Returns the elements of an array, or else the value alone.
+pub fn each<'d>(value: Option<Value<'d>>) -> impl Iterator<Item = Value<'d>> + Clone {
+    value.map(|value| value.as_array().unwrap_or(value.alone())).into_iter().flatten()
 }
 
 /// Returns whether a value is an object that is a part of a known shape.

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use crate::{
     call::ToolResult,
-    converse,
     failure::{flag, is_denial, is_failure},
-    json::{Kind, Members, Value},
+    json::{Array, Kind, Members, Value},
     part,
     skipped::Skipped,
 };
@@ -50,19 +49,11 @@ pub fn recorded(value: Value, skipped: &mut Skipped) -> Output {
 
 /// Returns the text of a value with one of the shapes that tools and frameworks give to results.
 fn special(value: Value, skipped: &mut Skipped) -> Option<Output> {
-    let failed = flag(value);
     let kind = value.text("type").unwrap_or_default();
     if part::Kind::of(kind) == part::Kind::Text
         && let Some(text) = text_of_part(value)
     {
-        return Some(Output { text, failed });
-    }
-    if let ("text" | "json" | "error-text" | "error-json" | "content", Some(value)) =
-        (kind, value.get("value"))
-    {
-        let Output { text, failed: inner } = text_of(value, skipped);
-        let is_error = kind.starts_with("error").then_some(true);
-        return Some(Output { text, failed: is_error.or(failed).or(inner) });
+        return Some(Output { text, failed: flag(value) });
     }
     if is_denial(value) {
         let reason = value.text("reason").unwrap_or_default().into();
@@ -70,46 +61,70 @@ fn special(value: Value, skipped: &mut Skipped) -> Option<Output> {
     }
     let is_message = kind == "tool" || value.has("tool_call_id");
     let wrapped = value.get("kwargs").filter(|_| value.has("lc"));
-    if let Some(message) = wrapped.or(is_message.then_some(value)) {
-        let Output { text, failed } = text_of(message.get("content"), skipped);
-        return Some(Output { text, failed: flag(message).or(failed) });
-    }
-    let parts = value.as_array().filter(|parts| !parts.is_empty());
-    let parts = parts.or_else(|| value.list("content"))?;
-    let is_typed = parts.iter().all(|part| part.text("type").is_some());
-    let text = if is_typed {
-        Some(text_of_parts(parts, skipped))
-    } else {
-        converse::text_of_content(parts, skipped)
+    let message = wrapped.or(is_message.then_some(value));
+    let (inner, failed) = match (kind, value.get("value"), message) {
+        ("text" | "json" | "error-text" | "error-json" | "content", Some(inner), _) => {
+            (Some(inner), kind.starts_with("error").then_some(true).or(flag(value)))
+        }
+        (.., Some(message)) => (message.get("content"), flag(message)),
+        _ => {
+            let parts = value.as_array().filter(|parts| !parts.is_empty());
+            let text = text_of_parts(parts.or_else(|| value.list("content"))?, skipped)?;
+            return Some(Output { text, failed: flag(value) });
+        }
     };
-    text.map(|text| Output { text, failed })
+    let inner = text_of(inner, skipped);
+    Some(Output { failed: failed.or(inner.failed), ..inner })
 }
 
-pub fn text_of_parts<'d>(
-    parts: impl IntoIterator<Item = Value<'d>>,
-    skipped: &mut Skipped,
-) -> String {
+/// Returns the texts of the parts of a result, joined, and counts others; `None` if they are no parts. They have all a
+/// type or all none.
+pub fn text_of_parts(parts: Array, skipped: &mut Skipped) -> Option<String> {
+    let has_type = |part: &Value| part.text("type").is_some();
+    let are_typed = parts.first().as_ref().is_some_and(has_type);
+    let read = |part| content(part).filter(|_| has_type(&part) == are_typed);
+    let contents = parts.map(read).collect::<Option<Vec<_>>>()?;
     let mut texts = Vec::new();
-    for value in parts {
-        let kind = value.text("type").unwrap_or_default();
-        if part::Kind::of(kind) == part::Kind::Text {
-            texts.push(text_of_part(value).unwrap_or_default());
-        } else {
-            skipped.add_part(kind);
+    for (kind, text) in contents {
+        match text {
+            Some(text) => texts.push(text),
+            None => skipped.add_part(kind),
         }
     }
-    texts.join("\n")
+    Some(texts.join("\n"))
+}
+
+/// Returns the type of a part of a result, and its text if it has one.
+fn content(part: Value<'_>) -> Option<(&str, Option<String>)> {
+    if let Some(kind) = part.text("type") {
+        let is_text = part::Kind::of(kind) == part::Kind::Text;
+        return Some((kind, is_text.then(|| text_of_part(part).unwrap_or_default())));
+    }
+    // As in Bedrock's Converse API: its one member tells it apart.
+    let mut members = part.members();
+    let (name, value) = members.next().filter(|_| members.next().is_none())?;
+    let text = match name {
+        "text" => Some(value.as_str()?.into()),
+        "json" => Some(value.canonical()),
+        "image" | "document" | "video" | "searchResult" if value.is_object() => None,
+        _ => return None,
+    };
+    Some((name, text))
 }
 
 /// Returns the text of a text or reasoning part; `None` if it has none.
 pub fn text_of_part(part: Value) -> Option<String> {
     let names = ["text", "content", "thinking", "reasoning", "refusal", "think"];
-    part.as_str()
+    let text = part
+        .as_str()
         .or_else(|| names.iter().find_map(|name| part.text(name)))
         .or_else(|| part.member("text")?.text("value"))
-        .map(Into::into)
-        .or_else(|| text_of_summary(part))
-        .or_else(|| converse::text_of_part(part))
+        // As in Bedrock's Converse API.
+        .or_else(|| part.object("reasoningContent").object("reasoningText").text("text"));
+    text.map(Into::into).or_else(|| text_of_summary(part)).or_else(|| {
+        let cited = part.object("citationsContent")?.elements("content");
+        Some(cited.filter_map(|part| part.text("text")).collect())
+    })
 }
 
 /// Returns the texts of a `summary`, joined; `None` if there are none.

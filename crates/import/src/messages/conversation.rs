@@ -6,7 +6,8 @@ use super::{
     harness::{Harness, SETUP},
     message::{Message, Messages, Side, Sides, messages_of, unwrapped},
     parts::{
-        call_of_part, calls, calls_in_text, content, is_function_call, result_of_part, stored,
+        are_all, call_of_part, calls, calls_in_text, content, is_function_call, result_of_part,
+        stored,
     },
 };
 use crate::{
@@ -15,9 +16,8 @@ use crate::{
     events::{Event, Events},
     facts::RunFacts,
     failure::{flag, is_denial},
-    ids::Ids,
-    json::{self, Array, Members, Value},
-    part::{Kind, Part, has_call_members, is_item, parts, typed, with_state},
+    json::{self, Array, Document, Members, Value},
+    part::{Kind, Part, each, has_call_members, is_item, parts, typed, with_state},
     seen::Seen,
     skipped::Skipped,
     text::{Output, text_of, text_of_part},
@@ -213,9 +213,7 @@ impl Conversation {
             "observation" if message.has("from") => self.read_tool(message, None),
             "function_call" if message.has("from") => {
                 let turn = self.turn();
-                let value = message.member("value").map(Value::decoded);
-                let calls = value.map(|value| value.as_array().unwrap_or_else(|| value.alone()));
-                for call in calls.into_iter().flatten() {
+                for call in each(message.member("value").map(Value::decoded)) {
                     match call.name("name") {
                         Some(_) => self.call(call_of_part(call, turn)),
                         None => self.skipped.add("malformed"),
@@ -441,15 +439,13 @@ impl Conversation {
     /// Reads a text of the assistant, which may be the JSON of its calls.
     fn say(&mut self, text: String, turn: Turn) {
         match calls_in_text(&text) {
-            Some(document) => self.call_all(document.root().as_array(), turn),
+            Some(calls) => self.call_each(calls.root(), turn),
             None => self.events.push(Event::said(text)),
         }
     }
 
-    fn call_all(&mut self, calls: Option<Array>, turn: Turn) {
-        for call in calls.into_iter().flatten() {
-            self.call(call_of_part(call, turn));
-        }
+    fn call_each(&mut self, calls: Value, turn: Turn) {
+        each(Some(calls)).for_each(|call| self.call(call_of_part(call, turn)));
     }
 
     pub fn read_user(&mut self, content: Option<Value>) {
@@ -492,16 +488,11 @@ impl Conversation {
             return self.skipped.add("tool_definition");
         }
         let document = content.and_then(Value::as_str).and_then(calls_in_text);
-        let calls = match &document {
-            Some(document) => document.root().as_array(),
-            // Langfuse parses text that is JSON.
-            None => content
-                .and_then(Value::as_array)
-                .filter(|calls| !calls.is_empty() && calls.iter().all(is_function_call)),
-        };
-        if calls.is_some() {
+        // Langfuse parses text that is JSON.
+        let parsed = || content.filter(|content| are_all(*content, is_function_call));
+        if let Some(calls) = document.as_ref().map(Document::root).or_else(parsed) {
             let turn = self.next_turn();
-            return self.call_all(calls, turn);
+            return self.call_each(calls, turn);
         }
         let parts = parts(self::content(message));
         let has_results = |(kind, _)| matches!(Kind::of(kind), Kind::Result | Kind::Approval);

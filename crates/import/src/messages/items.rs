@@ -5,7 +5,7 @@ use crate::{
     call::{Call, CallInput, ToolResult, qualified},
     events::Event,
     json::{Array, Members, Value},
-    part::Part,
+    part::{Part, each},
     text::{Output, text_of, text_of_part, text_of_summary},
 };
 
@@ -95,8 +95,7 @@ fn joined(outputs: Array, member: &str) -> String {
 }
 
 fn content_text(item: Value) -> Option<String> {
-    let content = item.member("content").filter(|content| !content.is_object())?;
-    let parts = content.as_array().unwrap_or_else(|| content.alone());
-    let texts: Vec<_> = parts.filter_map(text_of_part).collect();
+    let content = item.member("content").filter(|content| !content.is_object());
+    let texts: Vec<_> = each(content).filter_map(text_of_part).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }

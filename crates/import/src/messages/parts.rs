@@ -27,7 +27,8 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
             Output { text, failed: flag(content).or(Some(is_error)) }
         }
         Some(part) if is_one_part && part.text("type").is_some() => {
-            Output { text: text_of_parts([part], skipped), failed: flag(part) }
+            let text = text_of_parts(part.alone(), skipped).unwrap_or_default();
+            Output { text, failed: flag(part) }
         }
         value => text_of(value, skipped),
     };
@@ -63,7 +64,7 @@ fn is_of_server(kind: &str, content: Value) -> bool {
 pub fn calls<'d>(message: Option<Value<'d>>) -> Option<Array<'d>> {
     let list = |of: Option<Value<'d>>| {
         let calls = of.member("tool_calls")?.decoded();
-        let is_none = calls.is_null() || calls.as_str().is_some_and(is_blank);
+        let is_none = calls.as_str().is_some_and(is_blank);
         let calls = calls.as_array().unwrap_or(calls.alone());
         (!is_none && !calls.is_empty()).then_some(calls)
     };
@@ -113,11 +114,12 @@ pub fn is_function_call(value: Value) -> bool {
 
 /// Returns the calls of a text that is a JSON array of them, as Koog writes it.
 pub fn calls_in_text(text: &str) -> Option<Document<'_>> {
-    if !text.starts_with('[') {
-        return None;
-    }
-    let document = Document::parse(text).ok()?;
-    let calls = document.root().as_array().filter(|calls| !calls.is_empty());
-    let are_calls = calls.is_some_and(|calls| calls.iter().all(is_call));
-    are_calls.then_some(document)
+    let is_array = text.starts_with('[');
+    let document = is_array.then(|| Document::parse(text).ok())??;
+    are_all(document.root(), is_call).then_some(document)
+}
+
+/// Returns whether a value is an array of such calls.
+pub fn are_all(value: Value, is_call: fn(Value) -> bool) -> bool {
+    value.as_array().is_some_and(|mut calls| !calls.is_empty() && calls.all(is_call))
 }
