@@ -1,6 +1,6 @@
 //! The text of values.
 
-use std::ops::Range;
+use std::{borrow::Borrow, ops::Range};
 
 use crate::{
     call::ToolResult,
@@ -129,7 +129,11 @@ pub fn text_of_part(part: Value) -> Option<String> {
 
 /// Returns the texts of a `summary`, joined; `None` if there are none.
 pub fn text_of_summary(part: Value) -> Option<String> {
-    let texts: Vec<_> = part.elements("summary").filter_map(|part| part.text("text")).collect();
+    joined(part.elements("summary").filter_map(|part| part.text("text")))
+}
+
+pub fn joined<T: Borrow<str>>(texts: impl Iterator<Item = T>) -> Option<String> {
+    let texts: Vec<_> = texts.collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 

@@ -450,19 +450,16 @@ impl Conversation {
 
     pub fn read_user(&mut self, content: Option<Value>) {
         self.end_turn();
-        let mut texts = self.read_user_parts(content);
+        let texts = self.read_user_parts(content);
         if self.harness == Harness::Unknown {
             if texts.iter().any(|text| text.starts_with(SETUP)) {
                 return self.skipped.add_many("context", texts.len() as u64);
             }
             self.harness = Harness::of(&texts);
         }
-        if self.harness != Harness::Other {
-            let said =
-                texts.into_iter().filter_map(|text| self.harness.said(text, &mut self.skipped));
-            texts = said.collect();
-        }
-        self.say_human(&texts);
+        let said = texts.into_iter().filter_map(|text| self.harness.said(text, &mut self.skipped));
+        let said: Vec<_> = said.collect();
+        self.say_human(&said);
     }
 
     /// Reads the parts of a user message that are no text, and returns the texts.
@@ -568,8 +565,7 @@ fn is_of_provider(call: Value) -> bool {
 
 fn flag_of_message(message: Value) -> Option<bool> {
     flag(message)
-        .or_else(|| message.flag("error"))
-        .or_else(|| message.flag("tool_call_error"))
+        .or_else(|| ["error", "tool_call_error"].iter().find_map(|name| message.flag(name)))
         .or_else(|| message.object("error").map(|_| true))
         .or_else(|| flag(message.object("content")?))
 }

@@ -45,35 +45,26 @@ impl Harness {
     }
 
     /// Returns what a person wrote in a text of a user message; `None` if nothing. Counts other texts.
-    pub fn said(self, text: String, skipped: &mut Skipped) -> Option<String> {
-        let of_harness: &[&str] = match self {
-            Self::Cline => &[DETAILS, "# task_progress", "[ERROR] You did not use a tool"],
+    pub fn said(self, mut text: String, skipped: &mut Skipped) -> Option<String> {
+        let length = text.len();
+        let beginnings: &[&str] = match self {
+            Self::Cline => {
+                text = of_cline(without(&["mode_notice"], text, "context", skipped));
+                &[DETAILS, "# task_progress", "[ERROR] You did not use a tool"]
+            }
             Self::Kimi => &["<system-reminder>", "<system>CHECKPOINT "],
             Self::OpenClaw => {
+                let end = METADATA.find(&text).map_or(0, |found| found.end());
+                text.drain(..end);
+                skipped.add_many("context", u64::from(end > 0));
                 &["A new session was started via /new", "Read HEARTBEAT.md if it exists"]
             }
             Self::Unknown | Self::Other => &[],
         };
-        let length = text.len();
-        let text = match self {
-            Self::Cline => of_cline(without(&["mode_notice"], text, "context", skipped)),
-            Self::OpenClaw => match METADATA.find(&text) {
-                Some(found) => {
-                    skipped.add("context");
-                    text[found.end()..].to_owned()
-                }
-                None => text,
-            },
-            _ => text,
-        };
-        if text.len() < length && is_blank(&text) {
-            return None;
-        }
-        if begins(&text, of_harness) {
-            skipped.add("context");
-            return None;
-        }
-        Some(text)
+        let is_of_harness = begins(&text, beginnings);
+        skipped.add_many("context", is_of_harness.into());
+        let is_gone = text.len() < length && is_blank(&text);
+        (!is_of_harness && !is_gone).then_some(text)
     }
 
     /// Returns whether the text of a result says that the tool failed.

@@ -4,9 +4,9 @@ use super::conversation::Conversation;
 use crate::{
     call::{Call, CallInput, ToolResult, qualified},
     events::Event,
-    json::{Array, Members, Value},
+    json::{Members, Value},
     part::{Part, each},
-    text::{Output, text_of, text_of_part, text_of_summary},
+    text::{Output, joined, text_of, text_of_part, text_of_summary},
 };
 
 const TOOL_SEARCH: &str = "tool_search";
@@ -23,7 +23,9 @@ impl Conversation {
         match kind {
             "reasoning" => {
                 self.turn();
-                match text_of_summary(item).or_else(|| content_text(item)) {
+                let content = item.member("content").filter(|content| !content.is_object());
+                let of_content = || joined(each(content).filter_map(text_of_part));
+                match text_of_summary(item).or_else(of_content) {
                     Some(text) => self.events.push(Event::reasoned(text)),
                     None => self.skipped.add("empty_text"),
                 }
@@ -59,23 +61,20 @@ impl Conversation {
             call.name = qualified(namespace, &call.name);
         }
         let output = match tool {
-            "mcp" | "hosted_tool" => {
-                let error = item.member("error").filter(|_| tool == "mcp");
-                let value = error.or_else(|| item.member("output"));
-                let output = value.map(|value| text_of(value, &mut self.skipped));
-                let is_error = error.map(|_| true);
-                output.map(|output| Output { failed: is_error.or(output.failed), ..output })
-            }
-            "code_interpreter" => item.list("outputs").map(|outputs| {
-                let is_text = |output: &Value| output.text("logs").is_some();
-                outputs
-                    .filter(|output| !is_text(output))
-                    .for_each(|output| self.skip_as_part(output));
-                Output { text: joined(outputs, "logs"), failed: None }
+            "mcp" | "hosted_tool" => item.first(&["error", "output"]).map(|value| {
+                let Output { text, failed } = text_of(value, &mut self.skipped);
+                Output { text, failed: item.member("error").map(|_| true).or(failed) }
             }),
-            "file_search" => item
-                .list("results")
-                .map(|results| Output { text: joined(results, "text"), failed: Some(false) }),
+            "code_interpreter" => item.list("outputs").map(|outputs| {
+                let others = outputs.filter(|output| output.text("logs").is_none());
+                others.for_each(|output| self.skip_as_part(output));
+                let text = joined(outputs.filter_map(|output| output.text("logs")));
+                Output { text: text.unwrap_or_default(), failed: None }
+            }),
+            "file_search" => item.list("results").map(|results| {
+                let text = joined(results.filter_map(|result| result.text("text")));
+                Output { text: text.unwrap_or_default(), failed: Some(false) }
+            }),
             "image_generation" if item.member("result").is_some() => {
                 self.skipped.add("part:image");
                 None
@@ -88,14 +87,4 @@ impl Conversation {
             self.add_result(result);
         }
     }
-}
-
-fn joined(outputs: Array, member: &str) -> String {
-    outputs.filter_map(|output| output.text(member)).collect::<Vec<_>>().join("\n")
-}
-
-fn content_text(item: Value) -> Option<String> {
-    let content = item.member("content").filter(|content| !content.is_object());
-    let texts: Vec<_> = each(content).filter_map(text_of_part).collect();
-    (!texts.is_empty()).then(|| texts.join("\n"))
 }
