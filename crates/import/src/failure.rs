@@ -100,8 +100,7 @@ fn is_error_object(text: &str) -> bool {
         Some(Kind::Object(object)) => object.members().next().is_some(),
     };
     error
-        || value.flag("isError") == Some(true)
-        || value.flag("is_error") == Some(true)
+        || flag(value) == Some(true)
         || value.flag("success") == Some(false)
         || value.text("status") == Some("error")
         || has_failed(value.get("exit_code")) == Some(true)

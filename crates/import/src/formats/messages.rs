@@ -144,12 +144,8 @@ impl Session for Lines {
 /// Returns the time of a message, or beside the message in a wrapper: the first by name.
 fn time_of(message: Value<'_>) -> Option<Value<'_>> {
     const NAMES: [&str; 4] = ["timestamp", "createdAt", "created_at", "ts"];
-    let times = message.members().filter_map(|(name, value)| {
-        let place = NAMES.iter().position(|known| *known == name)?;
-        time::utc(value).map(|_| (place, value))
-    });
-    let first = times.reduce(|first, next| if next.0 <= first.0 { next } else { first });
-    first.map(|(_, time)| time).or_else(|| time_of(message.object("message")?))
+    let time = |name| message.get(name).filter(|time| time::utc(*time).is_some());
+    NAMES.into_iter().find_map(time).or_else(|| time_of(message.object("message")?))
 }
 
 fn run(value: Value, out: &Sink) -> Run {
@@ -166,13 +162,12 @@ fn run(value: Value, out: &Sink) -> Run {
             messages.or_else(|| content_of(Side::Input, input))
         }
     };
+    let response = value.member("response");
+    let choice = response.unwrap_or(value).list("choices").and_then(Array::first);
     let output = || value.member("output").filter(|output| output.is_array());
-    let output = match value.member("response").or_else(output) {
+    let output = match response.or_else(output) {
         Some(answer) => messages_of(answer, Side::Output),
-        None => {
-            let choice = value.list("choices").and_then(Array::first);
-            choice.member("message").map(|message| Messages::Recorded(message.alone()))
-        }
+        None => choice.member("message").map(|message| Messages::Recorded(message.alone())),
     };
     let sides = [input, output];
     run.read_sides(&sides);
@@ -187,8 +182,6 @@ fn run(value: Value, out: &Sink) -> Run {
         let labels = ["resolved", "target"].iter().filter_map(|name| value.member(name));
         run.label = labels.filter_map(truth).next();
     }
-    let answer = value.member("response").unwrap_or(value);
-    let choice = answer.list("choices").and_then(Array::first);
     run.logprobs.add(choice.member("logprobs").member("content"));
     run
 }

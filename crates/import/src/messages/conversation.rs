@@ -255,27 +255,30 @@ impl Conversation {
         }
     }
 
-    /// Reads a call with its state and its outcome, which may have a name besides.
-    fn read_with_state(&mut self, part: Value, name: Option<&str>, is_within: bool, turn: Turn) {
-        let state = part.text("state").unwrap_or_default();
+    /// Reads a call with its state and its outcome in a part, whose type may name the tool.
+    fn read_with_state(&mut self, part: Value, fields: Value, name: Option<&str>, turn: Turn) {
+        let state = fields.text("state").unwrap_or_default();
         if ["partial-call", "input-streaming"].contains(&state) {
             return self.skipped.add("partial_call");
         }
-        let (tool, approval) = (Part(part), part.object("approval"));
+        let tool = Part(fields);
         let name = name.or_else(|| tool.name());
         let call = Call::new(name, CallInput::recorded(tool.input()), tool.id(), turn);
+        let approval = fields.object("approval");
         let refused = state == "output-denied" || approval.flag("approved") == Some(false);
-        let error = if refused { approval.text("reason") } else { part.text("errorText") };
+        let error = if refused { approval.text("reason") } else { fields.text("errorText") };
         let result = match state {
             _ if refused || state == "output-error" => {
                 let text = error.unwrap_or_default().into();
                 ToolResult { text, failed: true, ..ToolResult::default() }
             }
             "result" | "output-available" => {
-                text_of(tool.output(), &mut self.skipped).into_result(flag(part))
+                text_of(tool.output(), &mut self.skipped).into_result(flag(fields))
             }
             _ => return self.call(call),
         };
+        // Whether the provider ran the tool while the model was answering.
+        let is_within = [part, fields].iter().any(|of| of.flag("providerExecuted") == Some(true));
         let result = ToolResult { refused, is_within, ..call.answer(result) };
         self.call(call);
         if let Some(id) = result.id.as_ref().filter(|_| refused) {
@@ -370,10 +373,7 @@ impl Conversation {
                     turn = self.next_turn();
                     self.open = Some(turn);
                 }
-                (_, Some((call, name))) => {
-                    let is_within = is_of_provider(part) || is_of_provider(call);
-                    self.read_with_state(call, name, is_within, turn);
-                }
+                (_, Some((call, name))) => self.read_with_state(part, call, name, turn),
                 (Kind::Text, _) => self.say(text_of_part(part).unwrap_or_default(), turn),
                 (Kind::Reasoning, _) => {
                     self.events.push(Event::reasoned(text_of_part(part).unwrap_or_default()));
@@ -405,7 +405,7 @@ impl Conversation {
                 (false, true) => self.skipped.add("part:?"),
                 _ if is_of_part => self.skipped.add("repeated"),
                 (true, false) => self.call(call_of_part(call, turn)),
-                (true, true) => self.read_with_state(call, None, is_of_provider(call), turn),
+                (true, true) => self.read_with_state(call, call, None, turn),
             }
         }
         self.end_step();
@@ -556,11 +556,6 @@ pub fn human(value: Value) -> Option<String> {
     }
     let names = ["prompt", "input", "question", "query", "message", "text"];
     value.first_name(&names).map(Into::into)
-}
-
-/// Returns whether the provider ran the tool while the model was answering.
-fn is_of_provider(call: Value) -> bool {
-    call.flag("providerExecuted") == Some(true)
 }
 
 fn flag_of_message(message: Value) -> Option<bool> {

@@ -4,7 +4,7 @@ use crate::{
     call::{Call, CallInput, ToolResult, Turn},
     failure::{flag, has_failed},
     json::{Array, BLANK, Document, Members, Value, is_blank},
-    part::{Kind, OF_TOOL, Part, typed},
+    part::{Kind, OF_TOOL, Part, each, typed},
     skipped::Skipped,
     text::{Output, text_of, text_of_parts},
 };
@@ -89,22 +89,20 @@ pub fn stored(content: Value<'_>) -> Value<'_> {
     // As Hermes marks it.
     let is_marked = text.starts_with('\0');
     let begins = || text.trim_start_matches(BLANK).starts_with(['[', '{']);
-    let may_be_parts = is_marked || (begins() && text.contains("\"type\""));
-    if !may_be_parts {
+    if !is_marked && (!begins() || !text.contains("\"type\"")) {
         return content;
     }
     let decoded = content.decoded();
-    let mut parts = decoded.as_array().unwrap_or(decoded.alone());
     // Lists of calls are no parts.
     let is_known = |kind: &str| Kind::of(kind) != Kind::Other && kind != "function";
-    let are_known = parts.all(|part| part.text("type").is_some_and(is_known));
+    let are_known = each(Some(decoded)).all(|part| part.text("type").is_some_and(is_known));
     if is_marked || are_known { decoded } else { content }
 }
 
 /// Returns whether a value is a call outside of a message.
 pub fn is_call(value: Value) -> bool {
     let is_sdk = value.has("toolCallId") && value.has("toolName");
-    value.is_object() && !value.has("role") && (is_sdk || is_function_call(value))
+    !value.has("role") && (is_sdk || is_function_call(value))
 }
 
 /// Returns whether a value is a call as OpenAI has it in `tool_calls`.
