@@ -16,6 +16,7 @@ use crate::{
     events::{Event, Events},
     facts::RunFacts,
     failure::{flag, is_denial},
+    ids::Ids,
     json::{self, Array, Document, Members, Value},
     part::{Kind, Part, each, has_call_members, is_item, parts, typed, with_state},
     seen::Seen,
@@ -143,7 +144,7 @@ impl Conversation {
             Message::Calls(calls) => {
                 self.end_turn();
                 let turn = self.turn();
-                self.call_all(Some(calls), turn);
+                calls.for_each(|call| self.call(call_of_part(call, turn)));
             }
         }
     }
