@@ -124,11 +124,12 @@ fn interpret<'d>(span: &mut Span<'d>, run: Value<'d>, is_root: bool) {
         span.set_sides(is_agent, sides, |side| recorded(side).is_none_or(spans::is_empty));
         let is_human = |event: &Event| event.human().is_some();
         // The output of an agent may be the whole conversation.
+        let [input, output] = span.sides.get_mut();
         if is_agent
             && let Some(all) =
-                span.sides[1].take_if(|all| Conversation::of(all).events.iter().any(is_human))
+                output.take_if(|all| Conversation::of(all).events.iter().any(is_human))
         {
-            span.sides[0] = Some(all);
+            *input = Some(all);
         }
     }
 }

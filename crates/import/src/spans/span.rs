@@ -81,7 +81,8 @@ pub struct Span<'d> {
     pub message: Option<&'d str>,
     pub dropped: u64,
     pub kind: SpanKind,
-    pub sides: Sides<'d>,
+    /// The messages, until they become events.
+    pub sides: RefCell<Sides<'d>>,
     /// The objective of a run of which it is the root.
     pub objective: Option<String>,
     /// The tokens and the model of a model call.
@@ -141,9 +142,9 @@ impl<'d> Span<'d> {
     /// Sets the messages of both sides, and counts non-empty sides without any. A span with messages is a model
     /// call, unless it is an agent.
     pub fn set_sides(&mut self, is_agent: bool, sides: Sides<'d>, is_empty: impl Fn(Side) -> bool) {
-        self.sides = sides;
-        let unreadable = |side: &Side| self.sides[*side as usize].is_none() && !is_empty(*side);
+        let unreadable = |side: &Side| sides[*side as usize].is_none() && !is_empty(*side);
         self.unreadable = Side::BOTH.iter().filter(|side| unreadable(side)).count() as u64;
+        self.sides = sides.into();
         if is_agent {
             self.kind = SpanKind::Agent;
         } else if self.has_messages() {
@@ -152,12 +153,12 @@ impl<'d> Span<'d> {
     }
 
     pub fn has_messages(&self) -> bool {
-        self.sides.iter().any(Option::is_some)
+        self.sides.borrow().iter().any(Option::is_some)
     }
 
     /// Returns how much a model call records; `None` for other spans.
     pub fn quality(&self) -> Option<u8> {
-        let [input, output] = &self.sides;
+        let [input, output] = &*self.sides.borrow();
         let quality = u8::from(input.is_some()) + u8::from(output.is_some() && !self.is_plain);
         matches!(self.kind, SpanKind::Model).then_some(quality)
     }
