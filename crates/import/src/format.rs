@@ -79,12 +79,10 @@ impl Sink<'_> {
     }
 
     pub fn run(&mut self, run: Run) {
-        match run.left_out {
-            Some(reason) => self.skip(reason),
-            None => {
-                self.pending.push_back((self.index, Pending::Run(self.format, Box::new(run))));
-            }
+        if let Some(reason) = run.left_out {
+            return self.skip(reason);
         }
+        self.pending.push_back((self.index, Pending::Run(self.format, Box::new(run))));
     }
 
     pub fn done(&mut self, result: Result<Imported, Error>) {

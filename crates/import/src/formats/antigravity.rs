@@ -5,7 +5,6 @@
 //! - transcripts in the tests of agent-sessions and codeburn | 1.1.14; 651e854f, ed8fa3af | 2026-11-28 | captured
 
 use super::prelude::*;
-use crate::json::trimmed;
 
 pub const FORMAT: Format = sessions::format::<Session>("antigravity", fits);
 
@@ -34,9 +33,7 @@ impl sessions::Session for Session {
 
     fn read(&mut self, record: Value, run: &mut Run) {
         let content = record.text("content").unwrap_or_default();
-        for _ in record.elements("truncated_fields") {
-            run.skipped.add("truncated");
-        }
+        run.skipped.add_many("truncated", record.elements("truncated_fields").count() as u64);
         match (record.text("type").unwrap_or_default(), record.text("source")) {
             ("USER_INPUT", _) => read_user(content, run),
             ("PLANNER_RESPONSE", _) => {
@@ -68,7 +65,7 @@ fn read_user(content: &str, run: &mut Run) {
     let model =
         between("`Model Selection` from ", "\n").and_then(|change| change.split_once(" to "));
     run.facts.model(model.map(|(_, model)| model.trim_end_matches('.')));
-    match text.or_else(|| (!content.starts_with('<')).then_some(content)).map(trimmed) {
+    match text.or_else(|| (!content.starts_with('<')).then_some(content)).map(json::trimmed) {
         Some(text) => run.say_human(&[text]),
         None => run.skipped.add("context"),
     }

@@ -9,10 +9,7 @@
 use std::mem;
 
 use super::prelude::*;
-use crate::{
-    json::{BLANK, is_blank, trimmed},
-    text::without,
-};
+use crate::{ids::hash, text::without};
 
 /// How the shell of Copilot CLI says that a command has failed.
 static EXIT: Pattern = Pattern::new(|| {
@@ -45,8 +42,8 @@ pub struct Session {
     user_calls: Ids,
     /// Whether the session was shut down.
     has_ended: bool,
-    /// The last reasoning, which comes as an event of its own and with its message.
-    reasoning: String,
+    /// The hash of the last reasoning, which comes as an event of its own and with its message; `None` if it is empty.
+    reasoning: Option<u64>,
 }
 
 impl sessions::Session for Session {
@@ -121,19 +118,16 @@ impl sessions::Session for Session {
             }
         }
     }
-
-    fn size(&self) -> usize {
-        self.reasoning.len()
-    }
 }
 
 impl Session {
     fn reason(&mut self, text: Option<&str>, run: &mut Run) {
         let Some(text) = text else { return };
-        if text == self.reasoning {
+        let reasoning = (!text.is_empty()).then(|| hash(text));
+        if reasoning == self.reasoning {
             return run.skipped.add("repeated");
         }
-        self.reasoning = text.into();
+        self.reasoning = reasoning;
         run.events.push(Event::reasoned(text));
     }
 
@@ -180,11 +174,11 @@ fn read_user(data: Value, run: &mut Run) {
     }
     let content = data
         .member("content")
-        .filter(|content| content.as_str().is_none_or(|text| !is_blank(text)));
+        .filter(|content| content.as_str().is_none_or(|text| !json::is_blank(text)));
     match data.name("transformedContent").filter(|_| content.is_none()) {
         Some(text) => {
             let text = without(&ADDED, text.into(), "context", &mut run.skipped);
-            run.say_human(&[trimmed(&text)]);
+            run.say_human(&[json::trimmed(&text)]);
         }
         None => run.read_user(data.member("content")),
     }
@@ -202,6 +196,6 @@ fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
     let metrics = data.object("toolTelemetry").object("metrics");
     let has_failed = data.flag("success") == Some(false)
         || has_failed(metrics.get("exit_code")) == Some(true)
-        || EXIT.is_match(output.text.trim_end_matches(BLANK));
+        || EXIT.is_match(output.text.trim_end_matches(json::BLANK));
     run.tool_result(id, output, has_failed.then_some(true).or_else(|| flag(data)));
 }

@@ -13,7 +13,6 @@ use super::{
     claude_code::{USAGE, without_reminders},
     cursor, pi,
 };
-use crate::json::trimmed;
 
 pub const FORMAT: Format = sessions::format::<Session>("droid", fits);
 
@@ -84,7 +83,7 @@ impl sessions::Session for Session {
             let length = text.len();
             *text = without_reminders(mem::take(text), skipped);
             if is_human && text.len() < length {
-                *text = trimmed(text).into();
+                *text = json::trimmed(text).into();
             }
             !is_human || !text.is_empty() || length == 0
         });

@@ -9,9 +9,6 @@ use super::prelude::*;
 pub const FORMAT: Format = sessions::format::<Session>("openhands", fits);
 
 fn fits(value: Value, kind: Option<&str>) -> bool {
-    if kind.is_some() {
-        return false;
-    }
     let is_event = |event: Value| {
         let has_own = event.has("llm_message") || event.has("tool_name") || event.has("action_id");
         match event.text("kind") {
@@ -22,10 +19,7 @@ fn fits(value: Value, kind: Option<&str>) -> bool {
             _ => false,
         }
     };
-    match value.list("items") {
-        Some(mut items) => items.any(is_event),
-        None => is_event(value),
-    }
+    kind.is_none() && value.list("items").unwrap_or(value.alone()).any(is_event)
 }
 
 #[derive(Default)]

@@ -11,10 +11,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::prelude::*;
-use crate::{
-    error::{Code, Error},
-    json::{is_blank, json_of},
-};
+use crate::error::{Code, Error};
 
 pub const FORMAT: Format = sessions::format::<Session>("vscode-chat", fits);
 
@@ -87,7 +84,8 @@ impl sessions::Session for Session {
     }
 
     fn end(self, mut run: Run, out: &mut Sink) {
-        let Ok(document) = Document::parse(json_of(self.log)) else { return out.skip("malformed") };
+        let json = json::json_of(self.log);
+        let Ok(document) = Document::parse(json) else { return out.skip("malformed") };
         let session = document.root();
         let is_sent = |request: Value| {
             ["timestamp", "result", "modelState"].iter().any(|name| request.member(name).is_some())
@@ -157,7 +155,7 @@ impl Node {
 
 /// Returns a value as JSON; `null` if there is no memory for it.
 fn raw(value: impl Serialize) -> Box<RawValue> {
-    RawValue::from_string(json_of(value)).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    RawValue::from_string(json::json_of(value)).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 /// Reads a request and its answer.
@@ -166,7 +164,7 @@ fn read(request: Value, run: &mut Run) {
     let text = request.object("message").text("text").unwrap_or_default();
     if request.flag("isSystemInitiated") == Some(true) {
         run.skipped.add("context");
-    } else if !is_blank(text) {
+    } else if !json::is_blank(text) {
         run.say_human(&[text]);
         run.facts.collected.is_person = true;
     }
@@ -253,7 +251,7 @@ fn read_response(request: Value, has_rounds: bool, is_last: bool, run: &mut Run)
 }
 
 fn say(said: &mut String, run: &mut Run) {
-    if !is_blank(&*said) {
+    if !json::is_blank(&*said) {
         run.events.push(Event::said(mem::take(said)));
     }
     said.clear();

@@ -13,7 +13,6 @@ use std::{collections::HashSet, mem};
 
 use crate::{
     formats::prelude::*,
-    json::trimmed,
     messages::{content, is_message, is_readable},
 };
 
@@ -178,7 +177,7 @@ fn read_item(item: Value, run: &mut Run) {
     if kind == "function_call_output" && is_of_app && item.name("call_id").is_none() {
         // The prompt of a thread that was scheduled or that another one began.
         let text = text_of(item.get("output"), &mut run.skipped).text;
-        let after = text.split_once("\n\n").map(|(_, prompt)| trimmed(prompt));
+        let after = text.split_once("\n\n").map(|(_, prompt)| json::trimmed(prompt));
         run.end_turn();
         return run.say_human(user::delegated(&text).or(after).as_slice());
     }
@@ -202,7 +201,7 @@ fn is_failed_script(text: &str) -> bool {
         has_failed(result.get("exit_code")) == Some(true) || result.flag("isError") == Some(true)
     };
     text.trim_start().starts_with("Script completed")
-        && text.lines().map(trimmed).filter(|line| line.starts_with(['{', '['])).any(|line| {
+        && text.lines().map(json::trimmed).filter(|line| line.starts_with(['{', '['])).any(|line| {
             let Ok(document) = Document::parse(line) else { return false };
             let value = document.root();
             value.as_array().unwrap_or(value.alone()).any(is_failed)

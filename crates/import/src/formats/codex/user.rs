@@ -1,9 +1,6 @@
 //! What a person wrote, among what Codex and the editor put into user messages.
 
-use crate::{
-    json::{BLANK, trimmed},
-    pattern::{Pattern, regex},
-};
+use crate::formats::prelude::*;
 
 /// The beginnings of texts that Codex wrote itself.
 const CONTEXT: [&str; 22] = [
@@ -21,10 +18,10 @@ const DELEGATED: [&str; 2] = ["<realtime_delegation>", "<codex_delegation>"];
 
 /// Returns what was asked in a message of another agent.
 pub(super) fn delegated(text: &str) -> Option<&str> {
-    let text = text.trim_start_matches(BLANK);
+    let text = text.trim_start_matches(json::BLANK);
     DELEGATED.iter().find(|tag| text.starts_with(*tag))?;
     let (_, input) = text.split_once("<input>")?;
-    Some(trimmed(input.rsplit_once("</input>")?.0))
+    Some(json::trimmed(input.rsplit_once("</input>")?.0))
 }
 
 /// A tag around an image, which is another part.
@@ -53,12 +50,12 @@ pub(super) fn said(mut texts: Vec<String>) -> (Option<String>, bool) {
         }
     }
     texts.retain(|text| {
-        let text = trimmed(text);
+        let text = json::trimmed(text);
         !CONTEXT.iter().any(|begin| text.starts_with(begin)) && !IMAGE.is_match(text)
     });
     let (is_cut, text) = (texts.len() < all, texts.join("\n"));
     let begins = |openers: &[&str]| {
-        openers.iter().any(|opener| text.trim_start_matches(BLANK).starts_with(opener))
+        openers.iter().any(|opener| text.trim_start_matches(json::BLANK).starts_with(opener))
     };
     let has_comments = begins(&COMMENTS);
     let is_of_editor = has_comments || begins(&EDITOR);
@@ -68,8 +65,8 @@ pub(super) fn said(mut texts: Vec<String>) -> (Option<String>, bool) {
     };
     match headings.iter().filter_map(starts).max() {
         Some((at, heading)) => {
-            let request = trimmed(&text[at + heading.len()..]);
-            let comments = trimmed(&text[..at]);
+            let request = json::trimmed(&text[at + heading.len()..]);
+            let comments = json::trimmed(&text[..at]);
             let said = if request.is_empty() && has_comments { comments } else { request };
             ((!said.is_empty()).then(|| said.into()), true)
         }

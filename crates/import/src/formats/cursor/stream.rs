@@ -1,6 +1,6 @@
 //! The calls in the output of `cursor-agent --output-format stream-json`.
 
-use crate::{call::Turn, formats::prelude::*, json::is_blank};
+use crate::{call::Turn, formats::prelude::*};
 
 /// Returns whether only this stream has a record; others of a session are like those of Claude Code.
 pub(super) fn fits(record: Value, kind: Option<&str>) -> bool {
@@ -56,7 +56,7 @@ pub fn output(value: Option<Value>, skipped: &mut Skipped) -> Output {
     let names = ["interleavedOutput", "content", "errorMessage", "error", "message", "reason"];
     let text = match names.iter().find_map(|name| value.text(name)) {
         _ if value.text(names[0]).is_none() && streams.iter().any(Option::is_some) => {
-            let said = streams.into_iter().flatten().filter(|text| !is_blank(text));
+            let said = streams.into_iter().flatten().filter(|text| !json::is_blank(text));
             said.collect::<Vec<_>>().join("\n")
         }
         Some(text) => text.into(),

@@ -17,7 +17,6 @@ use crate::{
     events::Events,
     formats::prelude::*,
     ids::hash,
-    json::BLANK,
     messages::{SETUP, parts},
     part::{Kind, Part},
 };
@@ -193,7 +192,7 @@ pub(super) fn read_user(content: Option<Value>, flag: Option<bool>, run: &mut Co
             run.events.push(Event::Result(ToolResult { id, name, ..result }));
         } else if Kind::of(kind) == Kind::Text {
             let text = text_of_part(part).unwrap_or_default();
-            let said = text.trim_start_matches(BLANK);
+            let said = text.trim_start_matches(json::BLANK);
             match NOT_HUMAN.iter().find(|(begin, _)| said.starts_with(begin)) {
                 Some((_, reason)) => run.skipped.add(*reason),
                 None => texts.push(text),
