@@ -111,12 +111,16 @@ fn add_attached(
     }
 }
 
+/// The longest id that is part of a key, as of traces.
+const MAX_ID_BYTES: usize = 1024;
+
 fn key(sample: Value, evaluation: Option<Value>) -> String {
     if let Some(id) = sample.name("uuid") {
         return id.to_owned();
     }
     let part = |value: Option<Value>| match value.map(|value| (value, value.kind())) {
-        Some((_, Kind::String(text))) => text.to_owned(),
+        // Each sample has that of the evaluation, so a long one would take memory for each.
+        Some((_, Kind::String(text))) if text.len() <= MAX_ID_BYTES => text.to_owned(),
         Some((number, Kind::Number(_))) => number.canonical(),
         _ => String::new(),
     };
