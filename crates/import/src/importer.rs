@@ -13,7 +13,7 @@ use crate::{
     assemble::trace_of,
     error::{Code, Error},
     format::{Format, FormatReader, Pending, Sink},
-    formats::{detect, elements, format_names},
+    formats::{detect, elements, format_names, is_distinct},
     imported::Imported,
     json::{Document, Members, Value},
     options::Options,
@@ -265,8 +265,12 @@ impl Importer {
     /// Takes a value: for the session that is open, or else for the format that it has by its content.
     fn take(&mut self, input: &mut Input, value: Value, line: u64) {
         let Some(report) = self.reports.last_mut() else { return };
+        let fits = |index, format: &Format| {
+            index == input.last && is_distinct(format) && (format.fits)(value, value.text("type"))
+        };
         let takes = |index: &usize| {
-            input.readers.get(*index).is_some_and(|(_, reader)| reader.takes(value))
+            let known = input.readers.get(*index);
+            known.is_some_and(|(format, reader)| reader.takes(value) || fits(*index, format))
         };
         let open = iter::once(input.last).chain(0..input.readers.len()).find(takes);
         let index = if let Some(index) = open {

@@ -41,8 +41,18 @@ impl FormatReader for Unread {
     }
 }
 
+/// The members of which each of these logs has one, sorted. Most other values have none.
+const NAMES: [&str; 20] = [
+    "appName", "attributes", "conversations", "custom_id", "data", "history", "k", "messageId",
+    "messages", "observations", "payload", "resourceLogs", "resourceMetrics", "resourceSpans",
+    "sessionID", "session_state", "source", "specversion", "v", "values",
+];
+
 /// Returns what a value that is not read is, with the way to import it.
 fn named(value: Value) -> Option<&'static str> {
+    if !value.members().any(|(name, _)| NAMES.binary_search(&name).is_ok()) {
+        return None;
+    }
     let kind = value.text("type").unwrap_or_default();
     let has = |names: &[&str]| names.iter().all(|name| value.has(name));
     let first = |name: &str| value.list(name).and_then(Array::first);

@@ -62,6 +62,13 @@ pub fn detect(value: Value) -> Option<&'static Format> {
         .find(|format| is_record && (format.fits)(value, kind))
 }
 
+/// Returns whether what fits a format fits no other: the others need not be asked.
+pub fn is_distinct(format: &Format) -> bool {
+    ![&unread::FORMAT, &claude_code::FORMAT, &messages::FORMAT]
+        .iter()
+        .any(|general| general.name == format.name)
+}
+
 /// Returns the elements of an array that are values by themselves: of any but a conversation, of which they are the
 /// messages.
 pub fn elements(value: Value<'_>) -> Option<Array<'_>> {
