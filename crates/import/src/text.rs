@@ -156,46 +156,31 @@ pub struct Element<'t> {
 
 /// Returns the elements with these tags, each of which ends with the first end of its tag, in time in proportion to the
 /// length of the text.
-pub fn elements<'t>(tags: &[&str], text: &'t str) -> impl Iterator<Item = Element<'t>> {
-    let mut tags: Vec<_> = tags.iter().map(|tag| Tag::new(tag)).collect();
+pub fn elements<'t>(tags: &[&'t str], text: &'t str) -> impl Iterator<Item = Element<'t>> {
+    let is_in_text = |tag: &&str| text.contains(&format!("<{tag}"));
+    let mut tags: Vec<_> = tags.iter().copied().filter(is_in_text).collect();
     let mut from = 0;
-    std::iter::from_fn(move || {
-        tags.retain_mut(|tag| tag.advance(text, from).is_some());
-        let tag = tags.iter().min_by_key(|tag| tag.begin)?;
-        from = tag.end + tag.close.len();
-        Some(Element { place: tag.begin..from, inside: &text[tag.inside..tag.end] })
-    })
-}
-
-/// The next element with a tag in a text.
-struct Tag {
-    open: String,
-    close: String,
-    begin: usize,
-    inside: usize,
-    /// The place of the first `close` after `inside`.
-    end: usize,
-}
-
-impl Tag {
-    fn new(name: &str) -> Self {
-        let (open, close) = (format!("<{name}"), format!("</{name}>"));
-        Self { open, close, begin: 0, inside: 0, end: 0 }
-    }
-
-    /// Goes on to the next element from a place on; `None` if there is none.
-    fn advance(&mut self, text: &str, from: usize) -> Option<()> {
-        let find = |what: &str, from: usize| Some(from + text[from..].find(what)?);
-        while self.inside == 0 || self.begin < from {
-            let begin = find(&self.open, self.begin.max(from))?;
-            let name_end = begin + self.open.len();
-            let is_whole = text[name_end..].starts_with(['>', ' ', '\t', '\r', '\n']);
-            (self.begin, self.inside) =
-                if is_whole { (begin, find(">", name_end)? + 1) } else { (name_end, 0) };
+    let next = move || {
+        while !tags.is_empty() {
+            let begin = from + text[from..].find('<')?;
+            from = begin + 1;
+            let begins = |tag: &&str| {
+                let rest = text[from..].strip_prefix(*tag);
+                rest.is_some_and(|rest| rest.starts_with(['>', ' ', '\t', '\r', '\n']))
+            };
+            let Some(tag) = tags.iter().position(begins) else { continue };
+            let inside = from + text[from..].find('>')? + 1;
+            let close = format!("</{}>", tags[tag]);
+            let Some(length) = text[inside..].find(&close) else {
+                // Nor has any later element an end.
+                tags.remove(tag);
+                continue;
+            };
+            from = inside + length + close.len();
+            let inside = &text[inside..inside + length];
+            return Some(Element { place: begin..from, inside });
         }
-        if self.end < self.inside {
-            self.end = find(&self.close, self.inside)?;
-        }
-        Some(())
-    }
+        None
+    };
+    std::iter::from_fn(next)
 }
