@@ -71,7 +71,7 @@ const NO_CALLS: [&str; 5] = [
     "additional_tools",
 ];
 
-/// Returns whether parts of a type may be calls, which a name in it or members would say.
+/// Returns whether parts of an unknown type, in lower case, may be calls at all.
 fn may_be_call(kind: &str) -> bool {
     !["output", "result", "response"].iter().any(|end| kind.ends_with(end))
         && !NO_CALLS.contains(&kind)

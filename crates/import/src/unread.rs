@@ -26,10 +26,8 @@ pub struct Unread {
 impl FormatReader for Unread {
     fn read(&mut self, value: Value, out: &mut Sink) {
         out.skip("unknown_record");
-        let Some(found) = named(value) else { return };
-        if !self.found.contains(&found) {
-            self.found.push(found);
-        }
+        let new = named(value).filter(|found| !self.found.contains(found));
+        self.found.extend(new);
     }
 
     fn finish(&mut self, out: &mut Sink) {

@@ -412,7 +412,7 @@ impl Conversation {
         self.end_step();
     }
 
-    /// Returns whether a part was read before, and counts it then: all members are equal, its time included.
+    /// Returns whether a part was read before, and counts it if so: all members are equal, its time included.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
         let is_repeated = is_dated && kind != "step-start" && !self.seen.add_part(part);

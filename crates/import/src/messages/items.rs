@@ -51,7 +51,7 @@ impl Conversation {
     fn read_call_item(&mut self, item: Value, tool: &str) {
         let is_named = NAMED.contains(&tool);
         let name = if is_named { Part(item).name() } else { Some(tool) };
-        // The ids of items that answer each other differ.
+        // Without one, the ids of the items themselves would never match.
         let id = if tool == TOOL_SEARCH { item.name("call_id") } else { Part(item).id() };
         let members = INPUTS.iter().filter_map(|name| Some((*name, item.member(name)?)));
         let input = Part(item).input().map(|input| CallInput::recorded(Some(input)));

@@ -64,9 +64,8 @@ fn is_of_server(kind: &str, content: Value) -> bool {
 pub fn calls<'d>(message: Option<Value<'d>>) -> Option<Array<'d>> {
     let list = |of: Option<Value<'d>>| {
         let calls = of.member("tool_calls")?.decoded();
-        let is_none = calls.as_str().is_some_and(is_blank);
-        let calls = calls.as_array().unwrap_or(calls.alone());
-        (!is_none && !calls.is_empty()).then_some(calls)
+        let one = (!calls.as_str().is_some_and(is_blank)).then(|| calls.alone());
+        calls.as_array().or(one).filter(|calls| !calls.is_empty())
     };
     let call = || message.member("function_call").map(Value::alone);
     list(message).or_else(|| list(message.object("additional_kwargs"))).or_else(call)
