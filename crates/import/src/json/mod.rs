@@ -1,5 +1,6 @@
 //! JSON in a compact form, and its values.
 
+mod build;
 mod document;
 mod parse;
 mod tape;
