@@ -138,8 +138,7 @@ fn sides(run: Value<'_>) -> Sides<'_> {
     let inputs = run.member("inputs");
     let prompts = || {
         let prompts = inputs.elements("prompts").filter(|prompt| prompt.is_string());
-        let prompts: Vec<_> = prompts.map(|prompt| Message::Content(Side::Input, prompt)).collect();
-        (!prompts.is_empty()).then_some(Messages::Listed(prompts))
+        Messages::listed(prompts.map(|prompt| Message::Content(Side::Input, prompt)))
     };
     let input = inputs.and_then(|inputs| messages_of(inputs, Side::Input)).or_else(prompts);
     let outputs = run.member("outputs");

@@ -175,7 +175,7 @@ fn run(value: Value, out: &Sink) -> Run {
     let messages = sides.iter().flatten().flat_map(Messages::iter);
     let mut times = messages.filter_map(|message| match message {
         Message::Whole(_, message) => time_of(message),
-        Message::Content(..) | Message::Calls(_) => None,
+        Message::Content(..) | Message::Reasoning(_) | Message::Calls(_) => None,
     });
     run.created_at = time.or_else(|| times.next().and_then(time::utc));
     if value.has("instance_id") {

@@ -141,6 +141,9 @@ impl Conversation {
                 self.end_turn();
                 self.read_assistant(None, Some(stored(content)));
             }
+            Message::Reasoning(text) => {
+                self.events.extend(text.as_str().map(Event::reasoned));
+            }
             Message::Calls(calls) => {
                 self.end_turn();
                 let turn = self.turn();

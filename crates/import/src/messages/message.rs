@@ -2,7 +2,7 @@
 
 use super::parts::is_call;
 use crate::{
-    json::{self, Array, Document, Members, Value},
+    json::{self, Array, Members, Value},
     part::is_item,
 };
 
@@ -33,16 +33,23 @@ pub enum Message<'d> {
     Whole(Option<&'d str>, Value<'d>),
     /// The content of a message of the user or of the assistant.
     Content(Side, Value<'d>),
+    /// The reasoning of an answer.
+    Reasoning(Value<'d>),
     /// The calls of an answer.
     Calls(Array<'d>),
+}
+
+impl<'d> Message<'d> {
+    /// Returns a message, which has this role if it has none of its own.
+    pub fn or_as(role: &'static str, message: Value<'d>) -> Self {
+        Self::Whole(message.text("role").is_none().then_some(role), message)
+    }
 }
 
 /// The messages of a value.
 pub enum Messages<'d> {
     Recorded(Array<'d>),
     Listed(Vec<Message<'d>>),
-    /// An array of those that are made of parts of the value.
-    Made(Document<'static>),
 }
 
 impl<'d> Messages<'d> {
@@ -50,11 +57,16 @@ impl<'d> Messages<'d> {
         Self::Listed(vec![message])
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = Message<'_>> {
+    /// Returns `None` if there are none.
+    pub fn listed(messages: impl Iterator<Item = Message<'d>>) -> Option<Self> {
+        let messages: Vec<_> = messages.collect();
+        (!messages.is_empty()).then_some(Self::Listed(messages))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Message<'d>> {
         let (recorded, listed) = match self {
             Self::Recorded(messages) => (Some(*messages), &[][..]),
             Self::Listed(messages) => (None, &messages[..]),
-            Self::Made(document) => (document.root().as_array(), &[][..]),
         };
         let recorded = recorded.into_iter().flatten();
         recorded.map(|message| Message::Whole(None, message)).chain(listed.iter().copied())

@@ -12,6 +12,6 @@ mod tools;
 pub use self::{
     forest::{first_root, forest, tops},
     run::run,
-    span::{Recorded, Span, SpanKind, Spans, is_empty, label, only_member},
+    span::{Recorded, Said, Span, SpanKind, Spans, is_empty, label, only_member},
     tools::tool_names,
 };

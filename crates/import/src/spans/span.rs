@@ -11,7 +11,7 @@ use crate::{
     format::Sink,
     ids::Ids,
     json::{self, Document, Kind, Members, Value},
-    messages::{Side, Sides},
+    messages::{Message, Messages, Side, Sides, messages_of},
     run::truth,
     skipped::Skipped,
     text::{self, Output},
@@ -32,23 +32,37 @@ pub struct Recorded {
     pub dropped: u64,
     /// What its kind follows from.
     pub attributes: Document<'static>,
-    /// The messages of both sides that its events have.
-    pub events: [Vec<Document<'static>>; 2],
+    /// What its events and log records say.
+    pub events: Vec<Said>,
+}
+
+/// What an event says on a side of a model call.
+#[derive(Debug)]
+pub struct Said {
+    pub side: Side,
+    /// The role of a message that may have none of its own; `None` if the value is not one message.
+    pub role: Option<&'static str>,
+    pub value: Document<'static>,
+}
+
+impl Said {
+    pub fn messages(&self) -> Vec<Message<'_>> {
+        let value = self.value.root();
+        match self.role {
+            Some(role) => vec![Message::or_as(role, value)],
+            None => messages_of(value, self.side).iter().flat_map(Messages::iter).collect(),
+        }
+    }
 }
 
 impl Recorded {
-    pub fn add_events(&mut self, [input, output]: [Vec<Document<'static>>; 2]) {
-        self.events[0].extend(input);
-        self.events[1].extend(output);
-    }
-
     /// Returns the approximate size in bytes.
     fn size(&self) -> usize {
         let texts = [&self.id, &self.parent, &self.message].into_iter().flatten();
-        let documents = self.events.iter().flatten().chain([&self.attributes]);
+        let said = self.events.iter().map(|said| &said.value);
         size_of::<Self>()
             + texts.chain([&self.name]).map(String::len).sum::<usize>()
-            + documents.map(Document::size).sum::<usize>()
+            + said.chain([&self.attributes]).map(Document::size).sum::<usize>()
     }
 
     /// Returns the span, of no kind.

@@ -2,17 +2,20 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::attributes::{event_messages, is_kept};
+use super::{
+    attributes::{is_kept, said},
+    flat::{Flat, add_nested, flat, place},
+};
 use crate::{
     chat::is_given,
     json::{Array, Document, Full, Index, Members, Value},
     limits::MAX_VALUES,
-    spans::Recorded,
+    spans::{Recorded, Said},
     time,
 };
 
-/// The id of the span of a log record, and its messages.
-pub(super) type Log = (String, [Vec<Document<'static>>; 2]);
+/// The id of the span of a log record, and what that says.
+pub(super) type Log = (String, Vec<Said>);
 
 /// The spans of a page of Phoenix, as its API and its clients return it.
 const PAGES: [&str; 2] = ["data", "spans"];
@@ -81,6 +84,7 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
         start.checked_add(SignedDuration::from_micros(duration)).ok()
     };
     let dropped = value.get("droppedAttributesCount").and_then(Value::as_integer);
+    let recorded = value.get("attributes").or(value.get("tags"));
     let mut span = Recorded {
         // `id` is that of a database where there is another, as in Phoenix.
         id: id(value, &["spanId", "span_id", "spanID"]).or(value.name("id")).map(Into::into),
@@ -90,25 +94,30 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
         end: value.first(&ends).and_then(time::instant).or_else(|| after(start?)),
         has_failed: is_error || code.is_some_and(is_error_code),
         message: message.or(tags.text("otel.status_description")).map(Into::into),
-        attributes: attributes(value.get("attributes").or(value.get("tags")), |name| {
-            is_kept(name) || (keeps_given && is_given(name))
-        })?,
+        attributes: attributes(recorded, |name| is_kept(name) || (keeps_given && is_given(name)))?,
         dropped: dropped.and_then(|count| count.try_into().ok()).unwrap_or(0),
         ..Recorded::default()
     };
     for event in value.elements("events").chain(value.elements("logs")) {
         let read = |attributes: Value| {
-            let name = event.text("name").or(attributes.text("event"));
-            event_messages(name, attributes, None)
+            said(event.text("name").or(attributes.text("event")), attributes, None)
         };
         let fields = event.get("attributes").or(event.get("fields"));
         // Plain ones need no copy.
-        let messages = match fields.and_then(Value::as_object) {
+        let said = match fields.and_then(Value::as_object) {
             Some(attributes) => read(attributes),
             None => read(all_attributes(fields)?.root()),
         };
-        span.add_events(messages.unwrap_or_default());
+        span.events.extend(said.into_iter().flatten());
     }
+    // Some record them as an attribute.
+    let listed = attributes(recorded, |name| name == "events")?;
+    let listed = listed.root().member("events").and_then(|events| events.decoded().as_array());
+    let listed = listed.into_iter().flatten();
+    let said = listed.filter_map(|event| said(event.text("event.name"), event, None)).flatten();
+    let is_new = |said: &Said| !span.events.iter().any(|known| known.side == said.side);
+    let said: Vec<_> = said.filter(is_new).collect();
+    span.events.extend(said);
     Ok(Some((trace, span)))
 }
 
@@ -123,9 +132,9 @@ pub(super) fn log(record: Value) -> Result<Option<(String, Log)>, Full> {
         None => index.push_null(),
     })?;
     let body = body.map(|body| body.recorded().unwrap_or(built.root()));
-    let sides = event_messages(name, attributes, body);
+    let said = said(name, attributes, body);
     let span = id(record, &["spanId", "span_id"]).map(Into::into);
-    Ok(trace_id(record).zip(span.zip(sides)))
+    Ok(trace_id(record).zip(span.zip(said)))
 }
 
 /// Returns an id of a span, which may be in its context.
@@ -155,7 +164,23 @@ fn attributes(
     if counts.try_fold(MAX_VALUES, usize::checked_sub).is_none() {
         return Err(Full);
     }
-    Document::build(|index| index.object(kept, add))
+    let mut flattened: Vec<_> = kept.clone().filter_map(flat).collect();
+    flattened.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let places = flattened.chunk_by(|(a, _), (b, _)| a[0] == b[0]);
+    let places = places.map(|messages| (messages[0].0[0].1, Member::Flat(messages)));
+    let others = kept.filter(|(name, _)| place(name).is_none());
+    let members = others.map(|(name, attribute)| (name, Member::Other(attribute)));
+    Document::build(|index| {
+        index.object(members.chain(places), |index, member| match member {
+            Member::Flat(messages) => add_nested(index, messages, 1),
+            Member::Other(attribute) => add(index, attribute),
+        })
+    })
+}
+
+enum Member<'a, 'd> {
+    Flat(&'a [Flat<'d>]),
+    Other(Attribute<'d>),
 }
 
 fn all_attributes(value: Option<Value>) -> Result<Document<'static>, Full> {
@@ -163,7 +188,7 @@ fn all_attributes(value: Option<Value>) -> Result<Document<'static>, Full> {
 }
 
 #[derive(Clone, Copy)]
-enum Attribute<'d> {
+pub(super) enum Attribute<'d> {
     Plain(Value<'d>),
     /// In OTLP's wrapper, if it has one.
     Wrapped(Value<'d>),
@@ -181,7 +206,7 @@ fn members<'d>(value: Option<Value<'d>>) -> impl Iterator<Item = (&'d str, Attri
 
 impl<'d> Attribute<'d> {
     /// Returns the value, if it is in the log without wrappers in it.
-    fn recorded(self) -> Option<Value<'d>> {
+    pub(super) fn recorded(self) -> Option<Value<'d>> {
         let value = match self {
             Self::Wrapped(value) if value.is_object() => value,
             Self::Plain(value) | Self::Wrapped(value) => return Some(value),
@@ -198,7 +223,7 @@ impl<'d> Attribute<'d> {
 }
 
 /// Adds an attribute without its wrapper.
-fn add(index: &mut Index, attribute: Attribute) -> Result<(), Full> {
+pub(super) fn add(index: &mut Index, attribute: Attribute) -> Result<(), Full> {
     if let Some(value) = attribute.recorded() {
         return index.copy(value);
     }

@@ -10,6 +10,7 @@
 
 mod attributes;
 mod envelope;
+mod flat;
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use self::envelope::Log;
 
 use crate::{
     format::{Format, FormatReader, Sink, open},
-    json::{Array, Document, Members, Value},
+    json::{Array, Members, Value},
     limits::TOO_MANY_VALUES,
     run::Run,
     sessions::{Interleaved, Session},
@@ -60,10 +61,10 @@ impl FormatReader for Interleaved<Trace> {
         }
         for record in envelope::logs(value) {
             match envelope::log(record) {
-                Ok(Some((id, (span, messages)))) => self.add_to(&id, out, |trace, _| {
-                    let size = messages.iter().flatten().map(Document::size).sum::<usize>();
+                Ok(Some((id, (span, said)))) => self.add_to(&id, out, |trace, _| {
+                    let size = said.iter().map(|said| said.value.size()).sum::<usize>();
                     trace.spans.size += span.len() + size;
-                    trace.logs.push((span, messages));
+                    trace.logs.push((span, said));
                     trace.has_run = true;
                 }),
                 Ok(None) => out.skip("other_log"),
@@ -89,9 +90,9 @@ impl Session for Trace {
     /// Adds its runs: one for each agent that is below no other, and one for all other spans.
     fn end(mut self, trace: Run, out: &mut Sink) {
         let trace = trace.key.unwrap_or_default();
-        for (id, messages) in self.logs {
+        for (id, said) in self.logs {
             match self.spans.get(&id) {
-                Some(span) => span.add_events(messages),
+                Some(span) => span.events.extend(said),
                 None => out.skip("other_log"),
             }
         }
