@@ -82,12 +82,10 @@ fn run(trace: Option<Value>, observations: Vec<Value>, begun: Run, out: &Sink) -
     let called = called_tools(&observations);
     let spans: Vec<_> =
         observations.iter().map(|&value| span(value, &called, begun.given.is_kept)).collect();
-    let spans: Vec<_> = spans.iter().collect();
 
-    let root = spans::first_root(&spans, &spans::forest(&spans)).map(|root| observations[root]);
-    let asked = root.member("input").and_then(messages::human).map(|text| (text, Origin::Field));
     let key = trace.name("id").map(Into::into).or(begun.key);
-    let mut run = spans::run(&spans, key, out);
+    let mut run = spans::run(&Vec::from_iter(&spans), key, out);
+    let asked = run.objective.take().map(|text| (text, Origin::Field));
     let name = trace.map(|trace| Some((trace.name("name")?.into(), Origin::Name)));
     let time = trace.map(|trace| trace.first(&["timestamp", "createdAt"]).and_then(time::utc));
     run.skipped.merge(begun.conversation.skipped);
@@ -138,6 +136,7 @@ fn span<'d>(observation: Value<'d>, called: &HashSet<String>, keeps_given: bool)
         model: observation.name("model"),
         tokens: tokens.map(|tokens| tokens.by_total(usage.get("total"))),
         has_failed: observation.text("level") == Some("ERROR"),
+        asked: observation.member("input").into_iter().collect(),
         message: observation.first_name(&["statusMessage", "status_message"]),
         ..Span::default()
     };

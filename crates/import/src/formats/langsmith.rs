@@ -111,9 +111,7 @@ fn interpret<'d>(span: &mut Span<'d>, run: Value<'d>, is_root: bool) {
     let error = run.name("error").filter(|error| !error.contains("GraphInterrupt"));
     (span.has_failed, span.message) = (error.is_some(), error);
     span.given.extend(run.object("extra").member("invocation_params"));
-    if is_root {
-        span.objective = run.member("inputs").and_then(messages::human);
-    }
+    span.asked.extend(run.member("inputs"));
     let is_model = run.text("run_type") == Some("llm");
     if run.text("run_type") == Some("tool") {
         span.kind = tool(run, span.name);

@@ -8,7 +8,7 @@ use super::{
     span::{Span, SpanKind},
     tools,
 };
-use crate::{format::Sink, json, provenance::Origin, run::Run, time};
+use crate::{format::Sink, json, messages, provenance::Origin, run::Run, time};
 
 /// Returns the run of some spans, whose first root gives the objective, the name and the failure.
 pub fn run(spans: &[&Span], key: Option<String>, out: &Sink) -> Run {
@@ -17,7 +17,7 @@ pub fn run(spans: &[&Span], key: Option<String>, out: &Sink) -> Run {
     let name = root.map(|root| root.name).filter(|name| !json::is_blank(name));
     let mut run = Run {
         key,
-        objective: root.and_then(|root| root.objective.clone()),
+        objective: root.and_then(|root| root.asked.iter().copied().find_map(messages::human)),
         fallback: name.map(|name| (name.into(), Origin::Name)),
         has_failed: root.is_some_and(|root| root.has_failed),
         created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),

@@ -97,8 +97,8 @@ pub struct Span<'d> {
     pub kind: SpanKind,
     /// The messages, until they become events.
     pub sides: RefCell<Sides<'d>>,
-    /// The objective of a run of which it is the root.
-    pub objective: Option<String>,
+    /// What has the objective of a run of which it is the root, if a person says anything in it.
+    pub asked: Vec<Value<'d>>,
     /// The tokens and the model of a model call.
     pub tokens: Option<Tokens>,
     pub model: Option<&'d str>,

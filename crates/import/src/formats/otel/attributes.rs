@@ -196,8 +196,7 @@ pub(super) fn interpret(recorded: &Recorded, keeps_given: bool) -> Span<'_> {
             places.filter_map(|place| json_at(attributes, place)).all(is_empty)
         });
         if is_agent {
-            let mut objective = OBJECTIVE.iter();
-            span.objective = objective.find_map(|name| messages::human(attributes.member(name)?));
+            span.asked.extend(OBJECTIVE.iter().filter_map(|name| attributes.member(name)));
         }
     }
     span.name = attributes.name("gen_ai.agent.name").unwrap_or(span.name);
