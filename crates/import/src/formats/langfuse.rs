@@ -171,7 +171,7 @@ fn output_of_tool(observation: Value<'_>) -> Option<Value<'_>> {
     observation.member("output").filter(|output| output.as_str() != Some("null"))
 }
 
-fn tool(observation: Value, name: &str) -> SpanKind {
+fn tool<'d>(observation: Value<'d>, name: &str) -> SpanKind<'d> {
     let metadata = observation.member("metadata").map(Value::decoded);
     let attributes = metadata.member("attributes").map(Value::decoded);
     let name = attributes.first_name(&["gen_ai.tool.name", "ai.toolCall.name"]).unwrap_or(name);

@@ -122,7 +122,7 @@ fn interpret<'d>(span: &mut Span<'d>, run: Value<'d>, is_root: bool) {
         span.set_sides(is_agent, sides, |side| recorded(side).is_none_or(spans::is_empty));
         let is_human = |event: &Event| event.human().is_some();
         // The output of an agent may be the whole conversation.
-        let [input, output] = span.sides.get_mut();
+        let [input, output] = &mut span.sides;
         if is_agent
             && let Some(all) =
                 output.take_if(|all| Conversation::of(all).events.iter().any(is_human))
@@ -160,7 +160,7 @@ fn label(run: Value) -> Option<bool> {
         .find_map(|(name, feedback)| spans::label(name, feedback.get("avg")?))
 }
 
-fn tool(run: Value, name: &str) -> SpanKind {
+fn tool<'d>(run: Value<'d>, name: &str) -> SpanKind<'d> {
     let inner = |side, name| {
         let value = run.member(side)?;
         Some(spans::only_member(value, name).unwrap_or(value))

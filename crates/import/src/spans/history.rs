@@ -59,7 +59,7 @@ impl History {
         let mut conversation = Conversation::default();
         (conversation.next, conversation.given) = (run.next, mem::take(&mut run.given));
         span.given.iter().for_each(|given| conversation.read_given(*given));
-        let repeated = conversation.read_sides(&span.sides.take());
+        let repeated = conversation.read_sides(&span.sides);
         (run.next, run.given) = (conversation.next, mem::take(&mut conversation.given));
         self.skipped.max(&conversation.skipped);
         run.possible_calls.merge(conversation.possible_calls);

@@ -1,20 +1,15 @@
 //! A span of a trace.
 
-use std::cell::RefCell;
-
 use jiff::Timestamp;
 
 use crate::{
     call::{Call, CallInput},
     facts::Tokens,
-    failure::flag,
     format::Sink,
     ids::Ids,
     json::{self, Document, Kind, Members, Value},
     messages::{Message, Messages, Side, Sides, messages_of},
     run::truth,
-    skipped::Skipped,
-    text::{self, Output},
 };
 
 /// A span as it is recorded, whose kind is not known until the whole trace is.
@@ -94,9 +89,8 @@ pub struct Span<'d> {
     pub has_failed: bool,
     pub message: Option<&'d str>,
     pub dropped: u64,
-    pub kind: SpanKind,
-    /// The messages, until they become events.
-    pub sides: RefCell<Sides<'d>>,
+    pub kind: SpanKind<'d>,
+    pub sides: Sides<'d>,
     /// What has the objective of a run of which it is the root, if a person says anything in it.
     pub asked: Vec<Value<'d>>,
     /// The tokens and the model of a model call.
@@ -110,34 +104,31 @@ pub struct Span<'d> {
     pub unreadable: u64,
 }
 
-#[derive(Debug, Default)]
-pub enum SpanKind {
+#[derive(Default)]
+pub enum SpanKind<'d> {
     Agent,
     Model,
-    Tool(Tool),
+    Tool(Tool<'d>),
     #[default]
     Other,
 }
 
 /// A call of a tool as its span records it.
-#[derive(Debug)]
-pub struct Tool {
+pub struct Tool<'d> {
     /// The call, without its turn.
     pub call: Call,
-    /// The output and what of it is not imported, until it becomes an event.
-    pub output: RefCell<Option<(Output, Skipped)>>,
+    pub output: Option<Value<'d>>,
 }
 
-impl SpanKind {
-    pub fn tool(name: &str, id: Option<&str>, input: Option<Value>, output: Option<Value>) -> Self {
-        let output = output.map(|value| {
-            let mut skipped = Skipped::default();
-            let Output { text, failed } = text::recorded(value, &mut skipped);
-            let failed = flag(value.decoded()).or(failed);
-            (Output { text, failed }, skipped)
-        });
+impl<'d> SpanKind<'d> {
+    pub fn tool(
+        name: &str,
+        id: Option<&str>,
+        input: Option<Value>,
+        output: Option<Value<'d>>,
+    ) -> Self {
         let call = Call::new(Some(name), CallInput::recorded(input), id, 0);
-        Self::Tool(Tool { call, output: output.into() })
+        Self::Tool(Tool { call, output })
     }
 }
 
@@ -158,7 +149,7 @@ impl<'d> Span<'d> {
     pub fn set_sides(&mut self, is_agent: bool, sides: Sides<'d>, is_empty: impl Fn(Side) -> bool) {
         let unreadable = |side: &Side| sides[*side as usize].is_none() && !is_empty(*side);
         self.unreadable = Side::BOTH.iter().filter(|side| unreadable(side)).count() as u64;
-        self.sides = sides.into();
+        self.sides = sides;
         if is_agent {
             self.kind = SpanKind::Agent;
         } else if self.has_messages() {
@@ -167,12 +158,12 @@ impl<'d> Span<'d> {
     }
 
     pub fn has_messages(&self) -> bool {
-        self.sides.borrow().iter().any(Option::is_some)
+        self.sides.iter().any(Option::is_some)
     }
 
     /// Returns how much a model call records; `None` for other spans.
     pub fn quality(&self) -> Option<u8> {
-        let [input, output] = &*self.sides.borrow();
+        let [input, output] = &self.sides;
         let quality = u8::from(input.is_some()) + u8::from(output.is_some() && !self.is_plain);
         matches!(self.kind, SpanKind::Model).then_some(quality)
     }

@@ -7,7 +7,13 @@ use super::{
     span::{Span, Tool},
 };
 use crate::{
-    answers::Waiting, call::Call, events::Event, run::Run, skipped::Skipped, text::Output,
+    answers::Waiting,
+    call::Call,
+    events::Event,
+    failure::flag,
+    run::Run,
+    skipped::Skipped,
+    text::{self, Output},
 };
 
 /// Returns the events of tools' spans that are not in the history, each with the place of its span.
@@ -28,7 +34,7 @@ pub(super) fn read_tools(
             Some(place) => (true, history.answers.contains_key(&place)),
             None => (is_known, is_known),
         };
-        let has_result = tool.output.borrow().is_some() || span.has_failed;
+        let has_result = tool.output.is_some() || span.has_failed;
         run.skipped.add_many("repeated", u64::from(is_said) + u64::from(has_result && is_answered));
         let said = place.and_then(|place| history.events[place].call()).unwrap_or(&call);
         let result =
@@ -43,11 +49,13 @@ pub(super) fn read_tools(
 }
 
 fn result(span: &Span, tool: &Tool, call: &Call, skipped: &mut Skipped) -> Event {
-    let (output, unread) = tool.output.take().unwrap_or_else(|| {
-        let text = span.message.unwrap_or_default().into();
-        (Output { text, failed: None }, Skipped::default())
-    });
-    skipped.merge(unread);
+    let output = match tool.output {
+        Some(value) => {
+            let output = text::recorded(value, skipped);
+            Output { failed: flag(value.decoded()).or(output.failed), ..output }
+        }
+        None => Output { text: span.message.unwrap_or_default().into(), failed: None },
+    };
     Event::Result(call.answer(output.into_result(span.has_failed.then_some(true))))
 }
 

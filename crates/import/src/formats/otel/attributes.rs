@@ -227,7 +227,7 @@ fn json_at<'d>(attributes: Value<'d>, place: &str) -> Option<Value<'d>> {
     attributes.member(place).filter(|_| is_of_model(attributes, place))
 }
 
-fn tool(attributes: Value, [input, output]: &Sides, name: &str) -> SpanKind {
+fn tool<'d>(attributes: Value<'d>, [input, output]: &Sides<'d>, name: &str) -> SpanKind<'d> {
     let name = attributes
         .first_name(&TOOL_NAME)
         .unwrap_or_else(|| name.strip_prefix("execute_tool ").unwrap_or(name));
@@ -240,12 +240,12 @@ fn tool(attributes: Value, [input, output]: &Sides, name: &str) -> SpanKind {
 }
 
 /// Returns what the messages of a tool's span say in a part of this type, or as the content for this role.
-fn said_of_tool<'m>(
-    messages: &'m Messages,
+fn said_of_tool<'d>(
+    messages: &Messages<'d>,
     role: &str,
     kind: &str,
     member: &str,
-) -> Option<Value<'m>> {
+) -> Option<Value<'d>> {
     messages.iter().find_map(|message| match message {
         Message::Whole(own, message) => {
             let part = messages::parts(message.member("parts")).find(|part| part.0 == kind);
