@@ -11,7 +11,7 @@ use crate::{
     facts::Tokens,
     format::{Format, FormatReader, Sink, open},
     json::{Document, Members, Value},
-    messages::{self, Conversation, Messages, Side},
+    messages::{self, Conversation, Side, messages_of},
     provenance::Origin,
     run::Run,
     sessions::{Interleaved, Session},
@@ -109,16 +109,9 @@ fn confidence(score: Value) -> Option<f64> {
     (score.text("name") == Some("confidence") && (0.0..=1.0).contains(&value)).then_some(value)
 }
 
-fn messages(observation: Value<'_>, side: Side) -> Option<Messages<'_>> {
-    messages::messages_of(recorded(observation, side)?, side)
-}
-
-fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
-    observation.member(["input", "output"][side as usize])
-}
-
 fn called_tools(observations: &[Value]) -> HashSet<String> {
-    let answers = observations.iter().filter_map(|value| messages(*value, Side::Output));
+    let answers = observations.iter().filter_map(|value| value.member("output"));
+    let answers = answers.filter_map(|output| messages_of(output, Side::Output));
     let events = answers.flat_map(|messages| Conversation::of(&messages).events);
     events.filter_map(|event| Some(event.call()?.name.clone())).collect()
 }
@@ -127,6 +120,8 @@ fn span<'d>(observation: Value<'d>, called: &HashSet<String>, keeps_given: bool)
     let name = observation.text("name").unwrap_or_default();
     let usage = observation.first(&["usageDetails", "usage_details"]).map(Value::decoded);
     let tokens = Tokens::of(usage, ["input", "output", "input_cache_read", "input_cache_creation"]);
+    let recorded = ["input", "output"].map(|name| observation.member(name));
+    let [input, output] = recorded;
     let mut span = Span {
         id: observation.name("id"),
         parent: observation.first_name(&["parentObservationId", "parent_observation_id"]),
@@ -136,49 +131,43 @@ fn span<'d>(observation: Value<'d>, called: &HashSet<String>, keeps_given: bool)
         model: observation.name("model"),
         tokens: tokens.map(|tokens| tokens.by_total(usage.get("total"))),
         has_failed: observation.text("level") == Some("ERROR"),
-        asked: observation.member("input").into_iter().collect(),
+        asked: input.into_iter().collect(),
         message: observation.first_name(&["statusMessage", "status_message"]),
         ..Span::default()
     };
     if keeps_given {
         let attributes = observation.member("metadata").map(Value::decoded).member("attributes");
-        let sides = Side::BOTH.map(|side| recorded(observation, side));
-        let given = sides.into_iter().chain([attributes]).flatten();
+        let given = recorded.into_iter().chain([attributes]).flatten();
         span.given = given.map(Value::decoded).collect();
     }
+    // Some frameworks record `null` as a string.
+    let of_tool = output.filter(|output| output.as_str() != Some("null"));
+    let is_called = || of_tool.and(spans::tool_names(name).find(|name| called.contains(*name)));
     let kind = kind(observation);
-    match &*kind {
-        "GENERATION" | "AGENT" => {
-            let sides = Side::BOTH.map(|side| messages(observation, side));
-            let is_empty = |side| recorded(observation, side).is_none_or(spans::is_empty);
-            span.set_sides(kind == "AGENT", sides, is_empty);
-            let output = observation.member("output");
-            span.is_plain = output.is_some_and(|output| output.decoded().is_string());
-        }
-        "TOOL" => span.kind = tool(observation, name),
-        _ => {
-            let mut names = spans::tool_names(name);
-            if output_of_tool(observation).is_some() && names.any(|name| called.contains(name)) {
-                span.kind = tool(observation, name);
-            }
-        }
+    if ["GENERATION", "AGENT"].contains(&&*kind) {
+        let sides = Side::BOTH.map(|side| messages_of(recorded[side as usize]?, side));
+        let is_empty = |side| recorded[side as usize].is_none_or(spans::is_empty);
+        span.set_sides(kind == "AGENT", sides, is_empty);
+        span.is_plain = output.is_some_and(|output| output.decoded().is_string());
+    } else if kind == "TOOL" || is_called().is_some() {
+        span.kind = tool(observation, name, input, of_tool);
     }
     span
 }
 
-/// Returns the output of a tool. Some frameworks record `null` as a string.
-fn output_of_tool(observation: Value<'_>) -> Option<Value<'_>> {
-    observation.member("output").filter(|output| output.as_str() != Some("null"))
-}
-
-fn tool<'d>(observation: Value<'d>, name: &str) -> SpanKind<'d> {
+fn tool<'d>(
+    observation: Value,
+    name: &str,
+    input: Option<Value>,
+    output: Option<Value<'d>>,
+) -> SpanKind<'d> {
     let metadata = observation.member("metadata").map(Value::decoded);
     let attributes = metadata.member("attributes").map(Value::decoded);
     let name = attributes.first_name(&["gen_ai.tool.name", "ai.toolCall.name"]).unwrap_or(name);
     let id = attributes.first_name(&["gen_ai.tool.call.id", "ai.toolCall.id"]);
-    let input = observation.member("input").map(|input| {
+    let input = input.map(|input| {
         let input = input.decoded();
         spans::only_member(input, "input").and_then(Value::as_object).unwrap_or(input)
     });
-    SpanKind::tool(name, id, input, output_of_tool(observation))
+    SpanKind::tool(name, id, input, output)
 }

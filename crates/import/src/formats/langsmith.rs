@@ -111,15 +111,16 @@ fn interpret<'d>(span: &mut Span<'d>, run: Value<'d>, is_root: bool) {
     let error = run.name("error").filter(|error| !error.contains("GraphInterrupt"));
     (span.has_failed, span.message) = (error.is_some(), error);
     span.given.extend(run.object("extra").member("invocation_params"));
-    span.asked.extend(run.member("inputs"));
+    let recorded = ["inputs", "outputs"].map(|name| run.member(name));
+    span.asked.extend(recorded[0]);
     let is_model = run.text("run_type") == Some("llm");
     if run.text("run_type") == Some("tool") {
-        span.kind = tool(run, span.name);
+        span.kind = tool(span.name, recorded);
     } else if is_model || is_root {
-        let recorded = |side| run.member(["inputs", "outputs"][side as usize]);
-        let sides = sides(run);
+        let sides = sides(recorded);
         let is_agent = is_root && !(is_model && sides.iter().any(Option::is_some));
-        span.set_sides(is_agent, sides, |side| recorded(side).is_none_or(spans::is_empty));
+        let is_empty = |side| recorded[side as usize].is_none_or(spans::is_empty);
+        span.set_sides(is_agent, sides, is_empty);
         let is_human = |event: &Event| event.human().is_some();
         // The output of an agent may be the whole conversation.
         let [input, output] = &mut span.sides;
@@ -132,14 +133,12 @@ fn interpret<'d>(span: &mut Span<'d>, run: Value<'d>, is_root: bool) {
     }
 }
 
-fn sides(run: Value<'_>) -> Sides<'_> {
-    let inputs = run.member("inputs");
+fn sides([inputs, outputs]: [Option<Value<'_>>; 2]) -> Sides<'_> {
     let prompts = || {
         let prompts = inputs.elements("prompts").filter(|prompt| prompt.is_string());
         Messages::listed(prompts.map(|prompt| Message::Content(Side::Input, prompt)))
     };
     let input = inputs.and_then(|inputs| messages_of(inputs, Side::Input)).or_else(prompts);
-    let outputs = run.member("outputs");
     [input, outputs.and_then(|outputs| messages_of(answer(outputs), Side::Output))]
 }
 
@@ -160,15 +159,12 @@ fn label(run: Value) -> Option<bool> {
         .find_map(|(name, feedback)| spans::label(name, feedback.get("avg")?))
 }
 
-fn tool<'d>(run: Value<'d>, name: &str) -> SpanKind<'d> {
-    let inner = |side, name| {
-        let value = run.member(side)?;
-        Some(spans::only_member(value, name).unwrap_or(value))
-    };
-    let output = inner("outputs", "output").filter(|output| !output.is_null());
+fn tool<'d>(name: &str, [inputs, outputs]: [Option<Value<'d>>; 2]) -> SpanKind<'d> {
+    let inner = |name| move |value| spans::only_member(value, name).unwrap_or(value);
+    let output = outputs.map(inner("output")).filter(|output| !output.is_null());
     let output = output.map(|output| match messages::unwrapped(output) {
         Some((_, message)) if message.has("tool_call_id") => message,
         _ => output,
     });
-    SpanKind::tool(name, output.name("tool_call_id"), inner("inputs", "input"), output)
+    SpanKind::tool(name, output.name("tool_call_id"), inputs.map(inner("input")), output)
 }
