@@ -143,14 +143,12 @@ fn is_of_judge(scorer: &str) -> bool {
 
 /// Returns whether a score says success. Partial credit is a failure.
 fn label(score: Value) -> Option<bool> {
-    match score.kind() {
-        Kind::Bool(success) => Some(success),
-        Kind::Number(number) => number.as_f64().map(|number| number >= 1.0),
-        Kind::String(letters) => match json::trimmed(letters).to_ascii_lowercase().as_str() {
-            "c" | "yes" | "true" => Some(true),
-            "p" | "i" | "n" | "no" | "false" => Some(false),
-            _ => None,
-        },
-        Kind::Null | Kind::Array(_) | Kind::Object(_) => None,
+    let Some(letters) = score.as_str() else {
+        return score.as_bool().or_else(|| Some(score.as_f64()? >= 1.0));
+    };
+    match json::trimmed(letters).to_ascii_lowercase().as_str() {
+        "c" | "yes" | "true" => Some(true),
+        "p" | "i" | "n" | "no" | "false" => Some(false),
+        _ => None,
     }
 }

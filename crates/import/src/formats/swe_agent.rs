@@ -35,10 +35,8 @@ fn read(value: Value, out: &mut Sink) {
     let has_calls = history.clone().any(|entry| entry.elements("tool_calls").next().is_some());
     match value.list("trajectory") {
         Some(trajectory) if !has_calls && !trajectory.is_empty() => {
-            let is_user = |entry: &Value| entry.text("role") == Some("user");
-            let is_system = |entry: &Value| entry.text("role") == Some("system");
-            let task = history.clone().find(is_user);
-            run.read_messages(history.filter(is_system).chain(task));
+            let of = |role| history.clone().filter(move |entry| entry.text("role") == Some(role));
+            run.read_messages(of("system").chain(of("user").take(1)));
             trajectory.iter().for_each(|step| read_step(step, &mut run));
         }
         _ => run.read_messages(history),

@@ -54,8 +54,6 @@ pub(super) fn logs(value: Value<'_>) -> impl Iterator<Item = Value<'_>> {
     scopes.flat_map(|scope| scope.elements("logRecords"))
 }
 
-const STATUS: [&str; 3] = ["error", "otel.status_code", "otel.status_description"];
-
 /// Returns a span of OTLP or of Jaeger, or a single one, and the id of its trace; `None` if it has no trace id.
 pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Recorded)>, Full> {
     let Some(trace) = trace_id(value) else { return Ok(None) };
@@ -67,11 +65,10 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
     let times = ["startTimeUnixNano", "startTime", "start_time", "timestamp"];
     let ends = ["endTimeUnixNano", "endTime", "end_time"];
     // Jaeger has the status in the attributes.
-    let tags = attributes(value.get("tags"), |name| STATUS.contains(&name))?;
-    let tags = tags.root();
-    let is_error = tags.flag("error") == Some(true) || tags.text("error") == Some("true");
+    let tag = |name| members(value.get("tags")).filter(|tag| tag.0 == name).last()?.1.recorded();
+    let is_true = |error: Value| error.as_bool() == Some(true) || error.as_str() == Some("true");
     let status = value.object("status");
-    let code = status.first(&["status_code", "code"]).or_else(|| tags.member("otel.status_code"));
+    let code = status.first(&["status_code", "code"]).or_else(|| tag("otel.status_code"));
     let code = code.or_else(|| value.member("status_code"));
     // `description` is Python's name of it.
     let message = status.first_name(&["message", "description"]);
@@ -92,8 +89,8 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
         name: value.text("name").or(value.text("operationName")).unwrap_or_default().into(),
         start,
         end: value.first(&ends).and_then(time::instant).or_else(|| after(start?)),
-        has_failed: is_error || code.is_some_and(is_error_code),
-        message: message.or(tags.text("otel.status_description")).map(Into::into),
+        has_failed: tag("error").is_some_and(is_true) || code.is_some_and(is_error_code),
+        message: message.or_else(|| tag("otel.status_description")?.as_str()).map(Into::into),
         attributes: attributes(recorded, |name| is_kept(name) || (keeps_given && is_given(name)))?,
         dropped: dropped.and_then(|count| count.try_into().ok()).unwrap_or(0),
         ..Recorded::default()
