@@ -202,6 +202,11 @@ fn members<'d>(value: Option<Value<'d>>) -> impl Iterator<Item = (&'d str, Attri
 }
 
 impl<'d> Attribute<'d> {
+    pub(super) fn is_null(self) -> bool {
+        let (Self::Plain(value) | Self::Wrapped(value)) = self;
+        self.recorded().map_or_else(|| value.members().next().is_none(), Value::is_null)
+    }
+
     /// Returns the value, if it is in the log without wrappers in it.
     pub(super) fn recorded(self) -> Option<Value<'d>> {
         let value = match self {

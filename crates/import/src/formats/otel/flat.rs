@@ -36,7 +36,7 @@ pub(super) fn flat<'d>((name, value): (&'d str, Attribute<'d>)) -> Option<Flat<'
         path.extend(names.iter().map(|name| (name.parse().ok(), *name)));
     }
     let value = match (value.recorded(), &path[1..]) {
-        (Some(value), _) if value.is_null() => return None,
+        _ if value.is_null() => return None,
         (Some(text), [(Some(_), _), (_, "content")]) => {
             Attribute::Plain(content(text, |part| part.text("type").is_some()))
         }
