@@ -1,6 +1,8 @@
 //! The attributes and events of spans: the GenAI conventions of OpenTelemetry, OpenInference, OpenLLMetry
 //! (Traceloop), the AI SDK, and Google's ADK.
 
+use std::sync::LazyLock;
+
 use super::flat;
 use crate::{
     facts::Tokens,
@@ -64,11 +66,28 @@ const TOOL_CALLS: &str = "ai.response.toolCalls";
 
 /// Returns whether an attribute is used. All others are dropped at once.
 pub(super) fn is_kept(name: &str) -> bool {
-    has_messages(name)
-        || flat::place(name).is_some()
-        || [&KINDS[..], &TOOL_NAME, &TOOL_ID, &TOOL_INPUT, &TOOL_OUTPUT, &OBJECTIVE, &MODEL, &USAGE]
-            .iter()
-            .any(|names| names.contains(&name))
+    static KEPT: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let [input, output] = PLACES;
+        let lists: [&[&str]; 13] = [
+            &KINDS,
+            &TOOL_NAME,
+            &TOOL_ID,
+            &TOOL_INPUT,
+            &TOOL_OUTPUT,
+            &OBJECTIVE,
+            &MODEL,
+            &USAGE,
+            &REASONING,
+            &TEXT,
+            &[TOOL_CALLS],
+            input,
+            output,
+        ];
+        let mut names = lists.concat();
+        names.sort_unstable();
+        names
+    });
+    KEPT.binary_search(&name).is_ok() || flat::place(name).is_some()
 }
 
 fn has_messages(name: &str) -> bool {

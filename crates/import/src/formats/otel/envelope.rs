@@ -81,7 +81,12 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
         start.checked_add(SignedDuration::from_micros(duration)).ok()
     };
     let dropped = value.get("droppedAttributesCount").and_then(Value::as_integer);
-    let recorded = value.get("attributes").or(value.get("tags"));
+    let recorded = members(value.get("attributes").or(value.get("tags")));
+    let given = |name| keeps_given && is_given(name);
+    // Some record events as an attribute.
+    let (listed, kept): (Vec<_>, Vec<_>) = recorded
+        .filter(|(name, _)| *name == "events" || is_kept(name) || given(name))
+        .partition(|(name, _)| *name == "events");
     let mut span = Recorded {
         // `id` is that of a database where there is another, as in Phoenix.
         id: id(value, &["spanId", "span_id", "spanID"]).or(value.name("id")).map(Into::into),
@@ -91,7 +96,7 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
         end: value.first(&ends).and_then(time::instant).or_else(|| after(start?)),
         has_failed: tag("error").is_some_and(is_true) || code.is_some_and(is_error_code),
         message: message.or_else(|| tag("otel.status_description")?.as_str()).map(Into::into),
-        attributes: attributes(recorded, |name| is_kept(name) || (keeps_given && is_given(name)))?,
+        attributes: attributes(&kept)?,
         dropped: dropped.and_then(|count| count.try_into().ok()).unwrap_or(0),
         ..Recorded::default()
     };
@@ -107,8 +112,7 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
         };
         span.events.extend(said.into_iter().flatten());
     }
-    // Some record them as an attribute.
-    let listed = attributes(recorded, |name| name == "events")?;
+    let listed = attributes(&listed)?;
     let listed = listed.root().member("events").and_then(|events| events.decoded().as_array());
     let listed = listed.into_iter().flatten();
     let said = listed.filter_map(|event| said(event.text("event.name"), event, None)).flatten();
@@ -149,24 +153,16 @@ fn is_error_code(code: Value) -> bool {
     code.as_integer() == Some(2) || matches!(code.as_str(), Some("ERROR" | "STATUS_CODE_ERROR"))
 }
 
-/// Returns attributes as plain JSON: those of an object, or of an array of keys and values. The error is that they
-/// have more than [`MAX_VALUES`] values, or that there is no memory for them.
-fn attributes(
-    value: Option<Value>,
-    is_kept: impl Fn(&str) -> bool,
-) -> Result<Document<'static>, Full> {
-    let kept = members(value).filter(|(name, _)| is_kept(name));
-    let values = kept.clone().map(|(_, Attribute::Plain(value) | Attribute::Wrapped(value))| value);
-    let mut counts = values.map(|value| value.count(MAX_VALUES + 1));
-    if counts.try_fold(MAX_VALUES, usize::checked_sub).is_none() {
-        return Err(Full);
-    }
-    let mut flattened: Vec<_> = kept.clone().filter_map(flat).collect();
+/// Returns attributes as plain JSON. The error is that they have more than [`MAX_VALUES`] values, or that there is no
+/// memory for them.
+fn attributes(all: &[(&str, Attribute)]) -> Result<Document<'static>, Full> {
+    check_count(all.iter().copied())?;
+    let mut flattened: Vec<_> = all.iter().copied().filter_map(flat).collect();
     flattened.sort_by(|(a, _), (b, _)| a.cmp(b));
     let places = flattened.chunk_by(|(a, _), (b, _)| a[0] == b[0]);
     let places = places.map(|messages| (messages[0].0[0].1, Member::Flat(messages)));
-    let others = kept.filter(|(name, _)| place(name).is_none());
-    let members = others.map(|(name, attribute)| (name, Member::Other(attribute)));
+    let others = all.iter().filter(|(name, _)| place(name).is_none());
+    let members = others.map(|(name, attribute)| (*name, Member::Other(*attribute)));
     Document::build(|index| {
         index.object(members.chain(places), |index, member| match member {
             Member::Flat(messages) => add_nested(index, messages, 1),
@@ -175,13 +171,22 @@ fn attributes(
     })
 }
 
+/// Fails if attributes have more than [`MAX_VALUES`] values.
+fn check_count<'d>(all: impl Iterator<Item = (&'d str, Attribute<'d>)>) -> Result<(), Full> {
+    let values = all.map(|(_, Attribute::Plain(value) | Attribute::Wrapped(value))| value);
+    let mut counts = values.map(|value| value.count(MAX_VALUES + 1));
+    counts.try_fold(MAX_VALUES, usize::checked_sub).map(drop).ok_or(Full)
+}
+
 enum Member<'a, 'd> {
     Flat(&'a [Flat<'d>]),
     Other(Attribute<'d>),
 }
 
+/// Returns the attributes of an event or a log record as plain JSON, as [`attributes`] does.
 fn all_attributes(value: Option<Value>) -> Result<Document<'static>, Full> {
-    attributes(value, |_| true)
+    check_count(members(value))?;
+    Document::build(|index| index.object(members(value), add))
 }
 
 #[derive(Clone, Copy)]

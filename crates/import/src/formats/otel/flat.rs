@@ -1,5 +1,7 @@
 //! Messages that are flattened into attributes, as in `llm.input_messages.0.message.content`.
 
+use std::sync::LazyLock;
+
 use super::{
     attributes::{PLACES, content},
     envelope::{Attribute, add},
@@ -14,8 +16,11 @@ pub(super) type Flat<'d> = (Path<'d>, Attribute<'d>);
 
 /// Returns the place of flattened messages that an attribute belongs to, and the rest of its name.
 pub(super) fn place(name: &str) -> Option<(&'static str, &str)> {
-    let mut places = PLACES.into_iter().flatten().filter(|place| place.ends_with('.'));
-    let (place, rest) = places.find_map(|place| Some((*place, name.strip_prefix(place)?)))?;
+    static FLAT: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let places = PLACES.into_iter().flatten().filter(|place| place.ends_with('.'));
+        places.copied().collect()
+    });
+    let (place, rest) = FLAT.iter().find_map(|place| Some((*place, name.strip_prefix(place)?)))?;
     rest.starts_with(|first: char| first.is_ascii_digit()).then_some((place, rest))
 }
 
