@@ -3,7 +3,6 @@
 
 use std::sync::LazyLock;
 
-use super::flat;
 use crate::{
     facts::Tokens,
     json::{Document, Index, Members, Value},
@@ -44,7 +43,7 @@ const USAGE: [&str; 4] = [
 ];
 
 /// The places for the messages of the input and of the output. Those that end with a dot are of several attributes.
-pub(super) const PLACES: [&[&str]; 2] = [
+const PLACES: [&[&str]; 2] = [
     &[
         "gen_ai.input.messages", EVENTS, "llm.input_messages.", "ai.prompt.messages", "ai.prompt",
         "gen_ai.prompt.", "gen_ai.prompt", "gcp.vertex.agent.llm_request", "input.value",
@@ -87,7 +86,17 @@ pub(super) fn is_kept(name: &str) -> bool {
         names.sort_unstable();
         names
     });
-    KEPT.binary_search(&name).is_ok() || flat::place(name).is_some()
+    KEPT.binary_search(&name).is_ok() || place(name).is_some()
+}
+
+/// Returns the place of flattened messages that an attribute belongs to, and the rest of its name.
+pub(super) fn place(name: &str) -> Option<(&'static str, &str)> {
+    static FLAT: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let places = PLACES.into_iter().flatten().filter(|place| place.ends_with('.'));
+        places.copied().collect()
+    });
+    let (place, rest) = FLAT.iter().find_map(|place| Some((*place, name.strip_prefix(place)?)))?;
+    rest.starts_with(|first: char| first.is_ascii_digit()).then_some((place, rest))
 }
 
 fn has_messages(name: &str) -> bool {

@@ -1,10 +1,8 @@
 //! Messages that are flattened into attributes, as in `llm.input_messages.0.message.content`.
 
-use std::sync::LazyLock;
-
 use super::{
-    attributes::{PLACES, content},
-    envelope::{Attribute, add},
+    attributes::{content, place},
+    wrapper::{Attribute, add},
 };
 use crate::json::{Full, Index, Members};
 
@@ -13,16 +11,6 @@ type Path<'d> = Vec<(Option<u64>, &'d str)>;
 
 /// A flattened attribute.
 pub(super) type Flat<'d> = (Path<'d>, Attribute<'d>);
-
-/// Returns the place of flattened messages that an attribute belongs to, and the rest of its name.
-pub(super) fn place(name: &str) -> Option<(&'static str, &str)> {
-    static FLAT: LazyLock<Vec<&str>> = LazyLock::new(|| {
-        let places = PLACES.into_iter().flatten().filter(|place| place.ends_with('.'));
-        places.copied().collect()
-    });
-    let (place, rest) = FLAT.iter().find_map(|place| Some((*place, name.strip_prefix(place)?)))?;
-    rest.starts_with(|first: char| first.is_ascii_digit()).then_some((place, rest))
-}
 
 /// Returns a flattened attribute of a message; `None` if it is not read.
 pub(super) fn flat<'d>((name, value): (&'d str, Attribute<'d>)) -> Option<Flat<'d>> {

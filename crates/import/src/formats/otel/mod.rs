@@ -11,6 +11,7 @@
 mod attributes;
 mod envelope;
 mod flat;
+mod wrapper;
 
 use std::collections::BTreeMap;
 
