@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{borrow::Cow, cell::Cell};
+use std::{borrow::Cow, cell::Cell, ops::Range};
 
 use pulp::Simd;
 
@@ -120,40 +120,58 @@ impl Linear<'_> {
             *to = f32::from(*from);
         }
         let (decoded, _) = S::as_simd_f32s(decoded);
-        let next = self.weights.values.as_ptr().wrapping_add(at + P * size);
         let rows = self.x.len() / self.weights.depth();
         // Tiles of about equal height, because one of a few rows takes nearly as long as a full one.
         const { assert!(matches!(R, 2 | 6 | 8)) };
         let tiles = rows.div_ceil(R);
         for tile in 0..tiles {
             let row = rows * tile / tiles;
-            match rows * (tile + 1) / tiles - row {
-                1 => self.tile::<S, P, 1, V>(simd, first, decoded, row, next),
-                2 if R > 2 => self.tile::<S, P, 2, V>(simd, first, decoded, row, next),
-                3 if R > 2 => self.tile::<S, P, 3, V>(simd, first, decoded, row, next),
-                4 if R > 2 => self.tile::<S, P, 4, V>(simd, first, decoded, row, next),
-                5 if R > 2 => self.tile::<S, P, 5, V>(simd, first, decoded, row, next),
-                6 if R > 6 => self.tile::<S, P, 6, V>(simd, first, decoded, row, next),
-                7 if R > 6 => self.tile::<S, P, 7, V>(simd, first, decoded, row, next),
-                _ => self.tile::<S, P, R, V>(simd, first, decoded, row, next),
+            let end = rows * (tile + 1) / tiles;
+            if tile == 0 {
+                self.rows::<S, P, R, V, true>(simd, first, decoded, row..end);
+            } else {
+                self.rows::<S, P, R, V, false>(simd, first, decoded, row..end);
             }
         }
         P
     }
 
-    /// Computes `R` rows of `P` panels. Meanwhile it prefetches the panels at `next`, which need not be valid: in a short
-    /// text, reading the weights takes as long as the arithmetic.
+    /// Computes a tile of the `rows`, at most `R`.
+    #[inline(always)]
+    fn rows<S: Simd, const P: usize, const R: usize, const V: usize, const PREFETCH: bool>(
+        &self,
+        simd: S,
+        first: usize,
+        decoded: &[S::f32s],
+        rows: Range<usize>,
+    ) {
+        let row = rows.start;
+        match rows.len() {
+            1 => self.tile::<S, P, 1, V, PREFETCH>(simd, first, decoded, row),
+            2 if R > 2 => self.tile::<S, P, 2, V, PREFETCH>(simd, first, decoded, row),
+            3 if R > 2 => self.tile::<S, P, 3, V, PREFETCH>(simd, first, decoded, row),
+            4 if R > 2 => self.tile::<S, P, 4, V, PREFETCH>(simd, first, decoded, row),
+            5 if R > 2 => self.tile::<S, P, 5, V, PREFETCH>(simd, first, decoded, row),
+            6 if R > 6 => self.tile::<S, P, 6, V, PREFETCH>(simd, first, decoded, row),
+            7 if R > 6 => self.tile::<S, P, 7, V, PREFETCH>(simd, first, decoded, row),
+            _ => self.tile::<S, P, R, V, PREFETCH>(simd, first, decoded, row),
+        }
+    }
+
+    /// Computes `R` rows of `P` panels. The first tile of a task prefetches the panels after these, because in a short
+    /// text, reading the weights takes as long as the arithmetic. In further tiles they would displace those in use.
     #[inline(always)]
     #[expect(clippy::needless_range_loop, reason = "loops that the compiler takes to registers")]
-    fn tile<S: Simd, const P: usize, const R: usize, const V: usize>(
+    fn tile<S: Simd, const P: usize, const R: usize, const V: usize, const PREFETCH: bool>(
         &self,
         simd: S,
         first: usize,
         decoded: &[S::f32s],
         row: usize,
-        next: *const i16,
     ) {
         let depth = self.weights.depth();
+        // It may be past the last panel.
+        let next = self.weights.values.as_ptr().wrapping_add((first + P * PANEL) * depth);
         let mut rows = [self.x; R];
         for r in 0..R {
             rows[r] = &self.x[(row + r) * depth..][..depth];
@@ -161,8 +179,10 @@ impl Linear<'_> {
         let decoded = &decoded[..depth * V];
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
         for k in 0..depth {
-            for panel in 0..P {
-                prefetch(next.wrapping_add((panel * depth + k) * PANEL));
+            if PREFETCH {
+                for panel in 0..P {
+                    prefetch(next.wrapping_add((panel * depth + k) * PANEL));
+                }
             }
             let mut weights = [simd.splat_f32s(0.0); V];
             for v in 0..V {
