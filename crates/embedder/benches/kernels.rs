@@ -7,7 +7,13 @@
 
 #![expect(clippy::print_stdout, reason = "it is a report")]
 
-use std::{any::type_name, arch::asm, collections::HashSet, thread, time::Instant};
+use std::{
+    any::type_name,
+    arch::asm,
+    collections::HashSet,
+    thread,
+    time::{Duration, Instant},
+};
 
 use knowledgepulse_embedder::kernels::{
     Kernel, LayerNorm, Linear, LinearWeights, Norm, SelfAttention,
@@ -33,13 +39,17 @@ const TOKENS: usize = 512;
 const REPETITIONS: usize = 300;
 /// Of what takes 5 ms.
 const TRIES: usize = 40;
+const HALF_A_SECOND: Duration = Duration::from_millis(500);
 
 fn main() {
     let count = if std::env::args().any(|text| text == "best") { 1 } else { usize::MAX };
     let mut seen = HashSet::new();
     for machine in Machine::all().into_iter().take(count) {
         machine.run(Fast { name: format!("{machine:?}") });
-        machine.run(Exact { seen: &mut seen });
+        // Portable code computes it with other registers.
+        if !matches!(machine, Machine::Plain(_)) {
+            machine.run(Exact { seen: &mut seen });
+        }
     }
 }
 
@@ -235,14 +245,19 @@ fn seconds(run: impl FnMut()) -> f64 {
     least(REPETITIONS, run)
 }
 
-/// The least time of so many.
+/// The least time of so many, or of half a second.
 fn least(repetitions: usize, mut run: impl FnMut()) -> f64 {
-    let time = |_| {
+    let all = Instant::now();
+    let mut least = f64::INFINITY;
+    for _ in 0..repetitions {
         let begun = Instant::now();
         run();
-        begun.elapsed().as_secs_f64()
-    };
-    (0..repetitions).map(time).fold(f64::INFINITY, f64::min)
+        least = least.min(begun.elapsed().as_secs_f64());
+        if all.elapsed() > HALF_A_SECOND {
+            break;
+        }
+    }
+    least
 }
 
 struct Report {

@@ -1,6 +1,9 @@
 //! Numbers that are aligned for the widest registers.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    cell::Cell,
+    ops::{Deref, DerefMut},
+};
 
 use bytemuck::Pod;
 
@@ -31,6 +34,24 @@ impl<T: Pod> Aligned<T> {
         let mut copy = Self::zeros(numbers.len());
         copy.copy_from_slice(numbers);
         copy
+    }
+}
+
+/// A buffer that a thread keeps for its next computation.
+pub struct Kept<T>(Cell<Option<Aligned<T>>>);
+
+impl<T: Pod> Kept<T> {
+    pub const fn new() -> Self {
+        Self(Cell::new(None))
+    }
+
+    /// Takes the buffer, or makes one of `len` zeros if it is shorter. What it has is left from before.
+    pub fn take(&self, len: usize) -> Aligned<T> {
+        self.0.take().filter(|kept| kept.len >= len).unwrap_or_else(|| Aligned::zeros(len))
+    }
+
+    pub fn put(&self, buffer: Aligned<T>) {
+        self.0.set(Some(buffer));
     }
 }
 

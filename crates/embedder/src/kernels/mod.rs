@@ -12,6 +12,7 @@ mod split_slice;
 pub(crate) mod testing;
 mod text_threads;
 
+pub(crate) use aligned::Kept;
 pub use float::{
     LayerNorm, Linear, LinearWeights, Norm, PANEL, SelfAttention, Table, embed_tokens, pool,
 };

@@ -5,9 +5,14 @@ use knowledgepulse_workers::CancelToken;
 use super::weights::{Layer, Weights};
 use crate::{
     embed_error::{EmbedError, Result},
-    kernels::{self, Kernel, LayerNorm, Linear, SelfAttention, embed_tokens, pool},
+    kernels::{self, Kept, Kernel, LayerNorm, Linear, SelfAttention, embed_tokens, pool},
     shape::{Embedding, FFN, WIDTH},
 };
+
+thread_local! {
+    /// The numbers between the kernels of a text.
+    static BUFFER: Kept<f32> = const { Kept::new() };
+}
 
 /// Runs the kernels of one text.
 pub struct Runner<'a> {
@@ -19,22 +24,26 @@ pub struct Runner<'a> {
 impl Runner<'_> {
     /// Embeds a text with the exact model.
     pub fn embed(&self, weights: &Weights, ids: &[i64]) -> Result<Embedding> {
-        let narrow = || vec![0.0; ids.len() * WIDTH];
-        let [mut x, mut h, mut sum] = [narrow(), narrow(), narrow()];
-        let mut wide = vec![0.0; ids.len() * FFN];
-        embed_tokens(ids, &weights.words, &weights.positions, 0, &mut sum);
-        self.run(LayerNorm::new(&weights.norm, &sum, &mut x))?;
+        let (narrow, all) = (ids.len() * WIDTH, ids.len() * (3 * WIDTH + FFN));
+        let mut buffer = BUFFER.with(|kept| kept.take(all));
+        let (x, rest) = buffer[..all].split_at_mut(narrow);
+        let (h, rest) = rest.split_at_mut(narrow);
+        let (sum, wide) = rest.split_at_mut(narrow);
+        embed_tokens(ids, &weights.words, &weights.positions, 0, sum);
+        self.run(LayerNorm::new(&weights.norm, sum, x))?;
         for Layer { qkv, output, attention_norm, up, down, ffn_norm } in &weights.layers {
-            let projected = &mut wide[..ids.len() * 3 * WIDTH];
-            self.run(Linear::new(qkv, &x, None, false, projected))?;
-            self.run(SelfAttention::new(projected, &mut h))?;
-            self.run(Linear::new(output, &h, Some(&x), false, &mut sum))?;
-            self.run(LayerNorm::new(attention_norm, &sum, &mut h))?;
-            self.run(Linear::new(up, &h, None, true, &mut wide))?;
-            self.run(Linear::new(down, &wide, Some(&h), false, &mut sum))?;
-            self.run(LayerNorm::new(ffn_norm, &sum, &mut x))?;
+            let projected = &mut wide[..3 * narrow];
+            self.run(Linear::new(qkv, x, None, false, projected).by_head())?;
+            self.run(SelfAttention::new(projected, h))?;
+            self.run(Linear::new(output, h, Some(x), false, sum))?;
+            self.run(LayerNorm::new(attention_norm, sum, h))?;
+            self.run(Linear::new(up, h, None, true, wide))?;
+            self.run(Linear::new(down, wide, Some(h), false, sum))?;
+            self.run(LayerNorm::new(ffn_norm, sum, x))?;
         }
-        Ok(pool(&x, WIDTH))
+        let embedding = pool(x, WIDTH);
+        BUFFER.with(|kept| kept.put(buffer));
+        Ok(embedding)
     }
 
     /// Runs a kernel, unless the text is cancelled.

@@ -13,4 +13,4 @@ mod x86;
 
 pub use machine::Machine;
 pub(crate) use machine::with_registers;
-pub use registers::{Floats, Integers, Registers, WithRegisters, prefetch};
+pub use registers::{Floats, Integers, Registers, WithRegisters, in_order, prefetch};

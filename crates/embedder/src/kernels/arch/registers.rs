@@ -1,5 +1,7 @@
 //! What registers can do.
 
+use std::arch::asm;
+
 use pulp::Simd;
 
 /// A register of float32 numbers.
@@ -97,6 +99,13 @@ pub fn prefetch<T>(_line: *const T) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(_line.cast());
     }
+}
+
+/// Keeps the compiler from reading memory earlier, which would take a register that sums need.
+#[inline(always)]
+pub fn in_order() {
+    // SAFETY: it does nothing.
+    unsafe { asm!("", options(nostack, preserves_flags)) };
 }
 
 /// A computation that is compiled for each kind of registers.

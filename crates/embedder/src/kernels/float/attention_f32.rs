@@ -16,25 +16,29 @@ use crate::{
     kernels::{kernel::Kernel, split_slice::SplitSlice},
     shape::{HEAD, HEADS, WIDTH},
 };
-use block::{Block, PROJECTED, QUERIES, Scratch};
+use block::{Block, QUERIES, Scratch};
 
 /// The attention of one text.
 pub struct SelfAttention<'a> {
-    projected: &'a [[f32; PROJECTED]],
+    /// \[3, heads, tokens\]
+    projected: &'a [[f32; HEAD]],
     output: SplitSlice<'a, f32>,
 }
 
 impl<'a> SelfAttention<'a> {
-    /// Makes the attention of `projected` \[tokens, 3 * 384\], the query, key and value of each token, into `output`
+    /// Makes the attention of `projected` \[3, 12, tokens, 32\], the queries, keys and values of each head, into `output`
     /// \[tokens, 384\]. Panics if the shapes do not fit.
     pub fn new(projected: &'a [f32], output: &'a mut [f32]) -> Self {
-        let (projected, rest) = projected.as_chunks();
-        assert!(rest.is_empty() && output.len() == projected.len() * WIDTH);
-        Self { projected, output: SplitSlice::new(output) }
+        assert!(projected.len() == 3 * output.len() && output.len().is_multiple_of(WIDTH));
+        Self { projected: projected.as_chunks().0, output: SplitSlice::new(output) }
+    }
+
+    fn tokens(&self) -> usize {
+        self.output.len() / WIDTH
     }
 
     fn blocks(&self) -> usize {
-        self.projected.len().div_ceil(QUERIES)
+        self.tokens().div_ceil(QUERIES)
     }
 }
 
@@ -49,8 +53,12 @@ impl Kernel for SelfAttention<'_> {
         assert!(task < self.tasks(), "task {task} of {}", self.tasks());
         // One head after another, so that its keys and values stay in the cache.
         let (head, block) = (task / self.blocks(), task % self.blocks());
+        let tokens = self.tokens();
+        let queries = &self.projected[head * tokens..][..tokens];
+        let keys = &self.projected[(HEADS + head) * tokens..][..tokens];
+        let values = &self.projected[(2 * HEADS + head) * tokens..][..tokens];
         let mut start = block * QUERIES;
-        let end = self.projected.len().min(start + QUERIES);
+        let end = tokens.min(start + QUERIES);
         let mut scratch = Scratch::EMPTY;
         while start < end {
             let registers = match (end - start).div_ceil(S::F32_LANES) {
@@ -58,10 +66,11 @@ impl Kernel for SelfAttention<'_> {
                 4 => 2,
                 registers => registers.min(3),
             };
-            let queries = start..end.min(start + registers * S::F32_LANES);
-            start = queries.end;
-            let Self { projected, output } = self;
-            let block = Block { projected, output, queries, at: head * HEAD };
+            let next = end.min(start + registers * S::F32_LANES);
+            let queries = &queries[start..next];
+            let at = start * WIDTH + head * HEAD;
+            let block = Block { queries, keys, values, output: &self.output, at };
+            start = next;
             // `match` on a constant, so that only the tiles of these registers are compiled.
             match S::REGISTER_COUNT {
                 32 => match registers {

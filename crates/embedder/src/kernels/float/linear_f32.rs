@@ -6,12 +6,15 @@
 #[cfg(test)]
 mod tests;
 
-use std::{borrow::Cow, cell::Cell, ops::Range};
+use std::{borrow::Cow, ops::Range};
 
 use pulp::Simd;
 
 use super::functions_f32::gelu;
-use crate::kernels::{aligned::Aligned, arch::prefetch, kernel::Kernel, split_slice::SplitSlice};
+use crate::{
+    kernels::{aligned::Kept, arch::prefetch, kernel::Kernel, split_slice::SplitSlice},
+    shape::HEAD,
+};
 
 /// The number of columns whose weights are stored together.
 pub const PANEL: usize = 16;
@@ -45,6 +48,7 @@ pub struct Linear<'a> {
     x: &'a [f32],
     residual: Option<&'a [f32]>,
     gelu: bool,
+    by_head: bool,
     y: SplitSlice<'a, f32>,
 }
 
@@ -63,7 +67,14 @@ impl<'a> Linear<'a> {
         assert!(weights.values.len() == depth * columns && weights.bias.len() == columns);
         assert!(x.len().is_multiple_of(depth) && y.len() == x.len() / depth * columns);
         assert!(residual.is_none_or(|residual| residual.len() == y.len()));
-        Self { weights, x, residual, gelu, y: SplitSlice::new(y) }
+        Self { weights, x, residual, gelu, by_head: false, y: SplitSlice::new(y) }
+    }
+
+    /// Writes the output as \[columns / 32, rows, 32\], the numbers of a head side by side. Panics if there is a residual,
+    /// or part of a head.
+    pub fn by_head(self) -> Self {
+        assert!(self.residual.is_none() && self.weights.columns().is_multiple_of(HEAD));
+        Self { by_head: true, ..self }
     }
 }
 
@@ -75,11 +86,7 @@ impl Kernel for Linear<'_> {
     // Loops instead of closures here and below: closures are not compiled for the instruction set.
     #[inline(always)]
     unsafe fn run_task<S: Simd>(&self, simd: S, task: usize) {
-        let needed = self.weights.depth() * STRIP;
-        let mut decoded = match DECODED.take() {
-            Some(decoded) if decoded.len() >= needed => decoded,
-            _ => Aligned::zeros(needed),
-        };
+        let mut decoded = DECODED.with(|kept| kept.take(self.weights.depth() * STRIP));
         let mut first = task * STRIP;
         let end = self.weights.columns().min(first + STRIP);
         while first < end {
@@ -94,13 +101,13 @@ impl Kernel for Linear<'_> {
                     _ => self.panels::<S, 1, 2, 16>(simd, first, &mut decoded),
                 };
         }
-        DECODED.set(Some(decoded));
+        DECODED.with(|kept| kept.put(decoded));
     }
 }
 
 thread_local! {
-    /// The buffer for the decoded weights of a task, reused by the next one.
-    static DECODED: Cell<Option<Aligned<f32>>> = const { Cell::new(None) };
+    /// The decoded weights of a task.
+    static DECODED: Kept<f32> = const { Kept::new() };
 }
 
 impl Linear<'_> {
@@ -216,26 +223,29 @@ impl Linear<'_> {
         sums: &[S::f32s; V],
     ) {
         let LinearWeights { scale, bias, .. } = self.weights;
-        let width = V * S::F32_LANES;
-        let columns = first..first + width;
-        let at = row * self.weights.columns() + first;
-        // SAFETY: no other task writes to these columns.
-        let (y, _) = S::as_mut_simd_f32s(unsafe { self.y.part(at..at + width) });
-        let (scale, _) = S::as_simd_f32s(&scale[columns.clone()]);
-        let (bias, _) = S::as_simd_f32s(&bias[columns]);
+        let (columns, rows) = (scale.len(), self.x.len() / self.weights.depth());
         for v in 0..V {
-            y[v] = simd.mul_add_e_f32s(sums[v], scale[v], bias[v]);
-        }
-        if let Some(residual) = self.residual {
-            let (residual, _) = S::as_simd_f32s(&residual[at..at + width]);
-            for v in 0..V {
-                y[v] = simd.add_f32s(y[v], residual[v]);
+            let column = first + v * S::F32_LANES;
+            let at = if self.by_head {
+                (column / HEAD * rows + row) * HEAD + column % HEAD
+            } else {
+                row * columns + column
+            };
+            let (scale, bias) = (load::<S>(scale, column), load::<S>(bias, column));
+            let mut y = simd.mul_add_e_f32s(sums[v], scale, bias);
+            if let Some(residual) = self.residual {
+                y = simd.add_f32s(y, load::<S>(residual, at));
             }
-        }
-        if self.gelu {
-            for y in y {
-                *y = gelu(simd, *y);
+            if self.gelu {
+                y = gelu(simd, y);
             }
+            // SAFETY: no other task writes to these columns.
+            S::as_mut_simd_f32s(unsafe { self.y.part(at..at + S::F32_LANES) }).0[0] = y;
         }
     }
+}
+
+#[inline(always)]
+fn load<S: Simd>(numbers: &[f32], at: usize) -> S::f32s {
+    S::as_simd_f32s(&numbers[at..at + S::F32_LANES]).0[0]
 }

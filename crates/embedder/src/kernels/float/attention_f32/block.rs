@@ -1,16 +1,11 @@
 //! The attention of the queries in the lanes of a few registers.
 
-use std::ops::Range;
-
 use pulp::Simd;
 
 use crate::{
-    kernels::{float::functions_f32::exp2, split_slice::SplitSlice},
+    kernels::{arch::in_order, float::functions_f32::exp2, split_slice::SplitSlice},
     shape::{HEAD, WIDTH},
 };
-
-/// The numbers of the query, key and value of a token, which are stored side by side.
-pub const PROJECTED: usize = 3 * WIDTH;
 
 /// The queries of a task: the lanes of three of the widest registers.
 pub const QUERIES: usize = 48;
@@ -18,7 +13,7 @@ pub const QUERIES: usize = 48;
 /// The keys of a chunk: few enough that their scores stay in the first-level cache.
 const KEYS: usize = 64;
 
-/// The unrolling of the inner loops. Without it, the compiler keeps a sum in memory.
+/// The unrolling of the inner loops, whose ends processors then predict.
 const STEPS: usize = 4;
 
 /// Buffers for three of the widest registers.
@@ -37,13 +32,15 @@ impl Scratch {
     };
 }
 
+/// One head of some queries.
 pub struct Block<'a> {
-    pub projected: &'a [[f32; PROJECTED]],
+    pub queries: &'a [[f32; HEAD]],
+    /// Those of all tokens.
+    pub keys: &'a [[f32; HEAD]],
+    pub values: &'a [[f32; HEAD]],
     /// \[tokens, `WIDTH`\]
     pub output: &'a SplitSlice<'a, f32>,
-    /// The tokens of the queries.
-    pub queries: Range<usize>,
-    /// The first number of the head in a row.
+    /// Where the first query has its output.
     pub at: usize,
 }
 
@@ -53,8 +50,7 @@ impl Block<'_> {
     pub fn attend<S: Simd, const R: usize, const V: usize>(&self, simd: S, scratch: &mut Scratch) {
         let lanes = V * S::F32_LANES;
         let (packed, _) = scratch.queries.as_chunks_mut::<4>();
-        for (lane, query) in self.projected[self.queries.clone()].iter().enumerate() {
-            let query: &[f32; HEAD] = query[self.at..].first_chunk().expect("a head");
+        for (lane, query) in self.queries.iter().enumerate() {
             for (group, four) in query.as_chunks::<4>().0.iter().enumerate() {
                 packed[group * lanes + lane] = *four;
             }
@@ -67,10 +63,10 @@ impl Block<'_> {
         mixed.fill([simd.splat_f32s(0.0); V]);
         let mut greatest = [simd.splat_f32s(f32::MIN); V];
         let mut sums = [simd.splat_f32s(0.0); V];
-        for tokens in self.projected.chunks(KEYS) {
+        for (keys, values) in self.keys.chunks(KEYS).zip(self.values.chunks(KEYS)) {
             let before = greatest;
-            self.score::<S, R, V>(simd, tokens, queries, scores, &mut greatest);
-            let scores = &mut scores[..tokens.len()];
+            score::<S, R, V>(simd, keys, queries, scores, &mut greatest);
+            let scores = &mut scores[..keys.len()];
             let mut shrink = before;
             for v in 0..V {
                 shrink[v] = exp2(simd, simd.sub_f32s(before[v], greatest[v]));
@@ -82,7 +78,7 @@ impl Block<'_> {
                     sums[v] = simd.add_f32s(sums[v], score[v]);
                 }
             }
-            self.mix::<S, R, V>(simd, tokens, scores, shrink, mixed);
+            mix::<S, R, V>(simd, values, scores, shrink, mixed);
         }
         for sum in &mut sums {
             *sum = simd.div_f32s(simd.splat_f32s(1.0), *sum);
@@ -90,8 +86,8 @@ impl Block<'_> {
         interleave(simd, mixed, sums);
 
         let (mixed, _) = scratch.mixed.as_chunks::<4>();
-        for (lane, token) in self.queries.clone().enumerate() {
-            let at = token * WIDTH + self.at;
+        for lane in 0..self.queries.len() {
+            let at = self.at + lane * WIDTH;
             // SAFETY: no other task has these queries in this head.
             let output = unsafe { self.output.part(at..at + HEAD) };
             for (group, four) in output.as_chunks_mut::<4>().0.iter_mut().enumerate() {
@@ -99,94 +95,99 @@ impl Block<'_> {
             }
         }
     }
+}
 
-    /// Computes the products of the queries with the keys of `tokens`, and the maximum so far.
-    #[inline(always)]
-    fn score<S: Simd, const R: usize, const V: usize>(
-        &self,
-        simd: S,
-        tokens: &[[f32; PROJECTED]],
-        queries: &[[S::f32s; V]; HEAD],
-        scores: &mut [[S::f32s; V]],
-        greatest: &mut [S::f32s; V],
-    ) {
-        let at = WIDTH + self.at;
-        for (tile, scores) in scores.as_chunks_mut::<R>().0.iter_mut().enumerate() {
-            if tile * R >= tokens.len() {
-                break;
-            }
-            let mut keys = [&[0.0; HEAD]; R];
-            for row in 0..R {
-                // The last tile repeats the last key, which changes no maximum.
-                let token = &tokens[(tile * R + row).min(tokens.len() - 1)];
-                keys[row] = token[at..].first_chunk().expect("a head");
-            }
-            let mut sums = [[simd.splat_f32s(0.0); V]; R];
-            for (step, queries) in queries.as_chunks::<STEPS>().0.iter().enumerate() {
-                for (number, query) in queries.iter().enumerate() {
-                    let mut factors = [0.0; R];
-                    for row in 0..R {
-                        factors[row] = keys[row][step * STEPS + number];
-                    }
-                    add_products(simd, &factors, query, &mut sums);
-                }
-            }
-            for sums in &sums {
-                for v in 0..V {
-                    greatest[v] = simd.max_f32s(greatest[v], sums[v]);
-                }
-            }
-            *scores = sums;
+/// Computes the products of `queries` with `keys`, and the maximum so far.
+#[inline(always)]
+fn score<S: Simd, const R: usize, const V: usize>(
+    simd: S,
+    keys: &[[f32; HEAD]],
+    queries: &[[S::f32s; V]; HEAD],
+    scores: &mut [[S::f32s; V]],
+    greatest: &mut [S::f32s; V],
+) {
+    for (tile, scores) in scores.as_chunks_mut::<R>().0.iter_mut().enumerate() {
+        if tile * R >= keys.len() {
+            break;
         }
+        let mut rows = [&[0.0; HEAD]; R];
+        for row in 0..R {
+            // The last tile repeats the last key, which changes no maximum.
+            rows[row] = &keys[(tile * R + row).min(keys.len() - 1)];
+        }
+        let mut sums = [[simd.splat_f32s(0.0); V]; R];
+        for (step, queries) in queries.as_chunks::<STEPS>().0.iter().enumerate() {
+            for (number, query) in queries.iter().enumerate() {
+                for row in 0..R {
+                    let key = &rows[row][step * STEPS + number];
+                    add_products(simd, key, query, &mut sums[row]);
+                }
+            }
+        }
+        for sums in &sums {
+            for v in 0..V {
+                greatest[v] = simd.max_f32s(greatest[v], sums[v]);
+            }
+        }
+        *scores = sums;
     }
+}
 
-    /// Scales the sums so far by `shrink`, and adds the weighted values of `tokens`.
-    #[inline(always)]
-    fn mix<S: Simd, const R: usize, const V: usize>(
-        &self,
-        simd: S,
-        tokens: &[[f32; PROJECTED]],
-        weights: &[[S::f32s; V]],
-        shrink: [S::f32s; V],
-        mixed: &mut [[S::f32s; V]],
-    ) {
-        for (tile, mixed) in mixed.as_chunks_mut::<R>().0.iter_mut().enumerate() {
-            let at = 2 * WIDTH + self.at + tile * R;
-            let mut sums = *mixed;
-            for sums in &mut sums {
-                for v in 0..V {
-                    sums[v] = simd.mul_f32s(sums[v], shrink[v]);
-                }
+/// Scales the sums so far by `shrink`, and adds the weighted `values`.
+#[inline(always)]
+fn mix<S: Simd, const R: usize, const V: usize>(
+    simd: S,
+    values: &[[f32; HEAD]],
+    weights: &[[S::f32s; V]],
+    shrink: [S::f32s; V],
+    mixed: &mut [[S::f32s; V]],
+) {
+    for (tile, mixed) in mixed.as_chunks_mut::<R>().0.iter_mut().enumerate() {
+        let mut sums = *mixed;
+        for sums in &mut sums {
+            for v in 0..V {
+                sums[v] = simd.mul_f32s(sums[v], shrink[v]);
             }
-            let (tokens, last_tokens) = tokens.as_chunks::<STEPS>();
-            let (weights, last_weights) = weights.as_chunks::<STEPS>();
-            for (tokens, weights) in tokens.iter().zip(weights) {
-                for (token, weights) in tokens.iter().zip(weights) {
-                    let values = token[at..].first_chunk().expect("a head");
-                    add_products(simd, values, weights, &mut sums);
-                }
-            }
-            for (token, weights) in last_tokens.iter().zip(last_weights) {
-                let values = token[at..].first_chunk().expect("a head");
-                add_products(simd, values, weights, &mut sums);
-            }
-            *mixed = sums;
         }
+        let (values, last_values) = values.as_chunks::<STEPS>();
+        let (weights, last_weights) = weights.as_chunks::<STEPS>();
+        for (values, weights) in values.iter().zip(weights) {
+            for (value, weights) in values.iter().zip(weights) {
+                add_value(simd, &value.as_chunks().0[tile], weights, &mut sums);
+            }
+        }
+        for (value, weights) in last_values.iter().zip(last_weights) {
+            add_value(simd, &value.as_chunks().0[tile], weights, &mut sums);
+        }
+        *mixed = sums;
     }
 }
 
 #[inline(always)]
-fn add_products<S: Simd, const R: usize, const V: usize>(
+fn add_value<S: Simd, const R: usize, const V: usize>(
     simd: S,
-    factors: &[f32; R],
-    registers: &[S::f32s; V],
+    value: &[f32; R],
+    weights: &[S::f32s; V],
     sums: &mut [[S::f32s; V]; R],
 ) {
     for row in 0..R {
-        let factor = simd.splat_f32s(factors[row]);
-        for v in 0..V {
-            sums[row][v] = simd.mul_add_e_f32s(factor, registers[v], sums[row][v]);
-        }
+        add_products(simd, &value[row], weights, &mut sums[row]);
+    }
+}
+
+#[inline(always)]
+fn add_products<S: Simd, const V: usize>(
+    simd: S,
+    factor: &f32,
+    numbers: &[S::f32s; V],
+    sums: &mut [S::f32s; V],
+) {
+    if S::REGISTER_COUNT < 32 {
+        in_order();
+    }
+    let factor = simd.splat_f32s(*factor);
+    for v in 0..V {
+        sums[v] = simd.mul_add_e_f32s(factor, numbers[v], sums[v]);
     }
 }
 

@@ -1,13 +1,25 @@
 //! Attention against its definition in `f64`.
 
 use super::*;
+
+/// The numbers of the query, key and value of a token.
+const PROJECTED: usize = 3 * WIDTH;
 use crate::kernels::testing::{attention, bits, every_width, noise, run_on_threads};
+
+/// Moves the numbers of a head side by side: \[tokens, 3, heads, 32\] to \[3, heads, tokens, 32\].
+fn by_head(projected: &[f32]) -> Vec<f32> {
+    let heads = (0..3 * HEADS).flat_map(|head| {
+        projected.chunks_exact(PROJECTED).flat_map(move |row| &row[head * HEAD..][..HEAD])
+    });
+    heads.copied().collect()
+}
 
 /// Computes some tasks of a text in every width. Numbers of other tasks are left NaN.
 fn attended(projected: &[f32], tasks: &[usize]) -> Vec<(&'static str, Vec<f32>)> {
+    let projected = by_head(projected);
     every_width(|width| {
         let mut output = vec![f32::NAN; projected.len() / 3];
-        let kernel = SelfAttention::new(projected, &mut output);
+        let kernel = SelfAttention::new(&projected, &mut output);
         width.run(&kernel, tasks.iter().copied());
         output
     })
@@ -109,7 +121,8 @@ fn attention_has_the_same_bits_on_any_threads_in_any_order() {
     let projected = text(100);
     let tasks = (0..3 * HEADS).collect::<Vec<_>>();
     let mut output = vec![f32::NAN; 100 * WIDTH];
-    let kernel = SelfAttention::new(&projected, &mut output);
+    let side_by_side = by_head(&projected);
+    let kernel = SelfAttention::new(&side_by_side, &mut output);
     assert_eq!(kernel.tasks(), tasks.len());
     run_on_threads(&kernel, 8);
     let found = attended(&projected, &tasks);

@@ -149,6 +149,25 @@ fn linear_keeps_what_is_not_finite_in_its_row() {
 }
 
 #[test]
+fn linear_by_head_moves_the_numbers_of_a_head_side_by_side() {
+    for (rows, columns) in [(1, 32), (9, 96), (17, 192)] {
+        let case = Layer::new(rows, 16, columns);
+        let tasks = (0..columns.div_ceil(STRIP)).collect::<Vec<_>>();
+        let moved = every_width(|width| {
+            let mut y = vec![f32::NAN; rows * columns];
+            width.run(&case.linear(false, true, &mut y).by_head(), tasks.iter().copied());
+            y
+        });
+        for ((width, found), (_, moved)) in case.computed(false, true, &tasks).iter().zip(moved) {
+            let heads = (0..columns / HEAD).flat_map(|head| {
+                found.chunks(columns).flat_map(move |row| &row[head * HEAD..][..HEAD])
+            });
+            assert_eq!(bits(&heads.copied().collect::<Vec<_>>()), bits(&moved), "{width}");
+        }
+    }
+}
+
+#[test]
 fn linear_has_the_same_bits_on_any_threads_in_any_order() {
     // The second is smaller, so that it finds the numbers of the first in memory.
     let cases = [Layer::new(23, 64, 304), Layer::new(14, 16, 208)];
