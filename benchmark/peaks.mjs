@@ -14,25 +14,30 @@ const CODED = [100_000, 1_000_000];
 
 /** Runs the benchmarks of the crates, after building them. Undefined where that fails. */
 export function measurePeaks() {
-	const kernels = cargoBench("embedder", "int8", "best");
+	const kernels = cargoBench("embedder", "kernels", "best");
 	const reading = cargoBench("scoring", "cache", "reading_the_bytes");
 	if (kernels === undefined || reading === undefined) return undefined;
-	const most = /at most (\d+) GMAC\/s, on \d+ cores (\d+) GMAC/.exec(kernels);
-	const [one, all] = (most ?? []).slice(1).map(Number);
-	if (one === undefined || all === undefined) {
-		throw new Error(`expected the peak of products, found ${kernels}`);
+	const shares = [];
+	const all = {};
+	for (const [section, precision, tokens, one, unit, both] of kernels.matchAll(SECTION)) {
+		all[precision] = Number(both);
+		if (precision === "exact" && tokens !== "512") continue;
+		for (const [, name = "", rate] of section.matchAll(/^ {2}(.+?) {2,}.* (\d+) G\w+\/s/gm))
+			shares.push(share(`${precision}, ${name}`, `${unit}, 1 core (+)`, Number(rate), Number(one)));
 	}
-	const lines = kernels.matchAll(/^ {2}(.+?) {2,}.* (\d+) GMAC\/s/gm);
+	if (!(all.exact && all.fast)) throw new Error(`expected the peaks of products, found ${kernels}`);
 	// The first rate of a case is its fastest.
 	const rates = reading.matchAll(/─ (\d+) .*\n[ │]*([\d.]+) GB\/s/g);
 	return {
-		kernels: Array.from(lines, ([, name = "", rate]) =>
-			share(name, "GMAC/s, 1 core (+)", Number(rate), one),
-		),
-		products: all,
+		kernels: shares,
+		all,
 		reading: Object.fromEntries(Array.from(rates, ([, size, rate]) => [size, Number(rate)])),
 	};
 }
+
+/** What the benchmark prints of a precision: tokens, the peak on one core, its unit, the peak on all, and lines. */
+const SECTION =
+	/^\S+ (exact|fast), (?:\d+ of )?(\d+) tokens, at most (\d+) (\S+), on \d+ cores (\d+) \S+\n(?: .*\n)*/gm;
 
 function cargoBench(crate, name, ...args) {
 	const { status, stdout } = spawnSync(
@@ -43,15 +48,20 @@ function cargoBench(crate, name, ...args) {
 	return status === 0 ? stdout : undefined;
 }
 
-/** The shares of the kernels, of whole texts in the fast precision, and of searches. */
+/** The shares of the kernels, of whole texts, and of searches. */
 export function sharesOf(peaks, rows, stores) {
 	const shares = [...peaks.kernels];
-	for (const tokens of [20, 128, 512]) {
-		const name = `${tokens} tokens`;
-		const time = find(rows, name, "p50, ms")?.values.fast;
-		if (time === undefined) continue;
-		const rate = productsOf(tokens) / time / 1e6;
-		shares.push(share(name, "GMAC/s, all cores (+)", rate, peaks.products));
+	for (const [precision, unit, perProduct] of [
+		["exact", "GFLOP/s", 2],
+		["fast", "GMAC/s", 1],
+	]) {
+		for (const tokens of [20, 128, 512]) {
+			const time = find(rows, `${tokens} tokens`, "p50, ms")?.values[precision];
+			if (time === undefined) continue;
+			const rate = (perProduct * productsOf(tokens)) / time / 1e6;
+			const name = `${precision}, ${tokens} tokens`;
+			shares.push(share(name, `${unit}, all cores (+)`, rate, peaks.all[precision]));
+		}
 	}
 	for (const vectors of CODED) {
 		const name = vectorsCase(vectors);
@@ -64,7 +74,7 @@ export function sharesOf(peaks, rows, stores) {
 	return shares;
 }
 
-/** Products of bytes that the model does for a text. */
+/** The products that the model computes for a text. */
 function productsOf(tokens) {
 	const linear = 4 * DIMENSIONS ** 2 + 2 * DIMENSIONS * FFN;
 	const attention = 2 * tokens * DIMENSIONS;
