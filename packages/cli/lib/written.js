@@ -1,6 +1,6 @@
 /** What `-o` of import and select gets: traces, or messages for training. */
 const { projectOf } = require("./facts.js");
-const { Redaction } = require("./redaction.js");
+const { Redaction } = require("./redaction/index.js");
 const { jsonLine } = require("./terminal.js");
 
 /** A trace that says whether its success is only assumed, and what a kept one stands for, also when it is read again. */
