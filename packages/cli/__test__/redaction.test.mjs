@@ -156,6 +156,7 @@ const presetThat = (does) =>
 
 for (const [name, write, message] of [
 	["missing", () => {}, /--redact needs @secretlint\/secretlint-rule-preset-recommend/],
+	["broken", preset("exports.creator = {}"), /the scanner failed \(TypeError\), so nothing/],
 	["empty", preset("exports.creator = { create() {} }"), /does not find a made-up token/],
 	[
 		"failing",
@@ -165,6 +166,11 @@ for (const [name, write, message] of [
 	[
 		"lying",
 		presetThat("context.report({ message: {}, range: [3, 1e9] });"),
+		/a secret has no place: some/,
+	],
+	[
+		"vague",
+		presetThat("context.report({ message: {}, range: [] });"),
 		/a secret has no place: some/,
 	],
 	[

@@ -1,7 +1,7 @@
 /** Removes secrets from values of JSON: each is a range of the line that the value is written as, and all else stays. */
 const { count, tally } = require("../terminal.js");
 const { keysIn } = require("./keys.js");
-const { RedactionError, Scanner } = require("./rules.js");
+const { Scanner, refusal, refusalOf } = require("./rules.js");
 const { viewsOf } = require("./views.js");
 
 /** The lengths of secrets that are removed also where no rule knows them, such as without their names. */
@@ -76,8 +76,6 @@ function isWhole(after, before) {
 	return now.length === then.length && then.every((member, at) => isWhole(now[at], member));
 }
 
-const refusal = (why) => new RedactionError(`${why}, so nothing is written`);
-
 /** Replaces secrets by the names of their rules, and counts them. */
 class Redaction {
 	#scanner;
@@ -88,7 +86,9 @@ class Redaction {
 	/** @throws {RedactionError} if Secretlint is not installed, or does not find what it should */
 	static async open() {
 		const redaction = new Redaction();
-		redaction.#scanner = await Scanner.open();
+		redaction.#scanner = await Scanner.open().catch((error) => {
+			throw refusalOf(error);
+		});
 		return redaction;
 	}
 
@@ -134,7 +134,7 @@ class Redaction {
 
 	/**
 	 * Resolves to a value of JSON without the secrets in its texts and names.
-	 * @throws {RedactionError} if one stays, or may stay
+	 * @throws {RedactionError} if one stays, or may stay, or the scanner fails
 	 */
 	async clean(value) {
 		try {
@@ -154,8 +154,7 @@ class Redaction {
 			if (isWhole(clean, value)) return clean;
 			throw refusal("a secret could not be taken out of JSON");
 		} catch (error) {
-			// Messages of other errors may have the secret.
-			throw error instanceof RedactionError ? error : refusal(`the scanner failed (${error.name})`);
+			throw refusalOf(error);
 		}
 	}
 

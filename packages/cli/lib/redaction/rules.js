@@ -8,6 +8,12 @@ class RedactionError extends Error {
 	exitCode = Exit.UNAVAILABLE;
 }
 
+const refusal = (why) => new RedactionError(`${why}, so nothing is written`);
+
+/** What to throw for an error. The messages of others may have the secret. */
+const refusalOf = (error) =>
+	error instanceof RedactionError ? error : refusal(`the scanner failed (${error.name})`);
+
 /** What may stand between the name of a secret and the secret: punctuation, quotes, tags, `"value":`. */
 const BETWEEN = String.raw`\W{1,40}(?:\w{1,10}\W{1,20}){0,2}?`;
 
@@ -112,15 +118,13 @@ class Scanner {
 	static async open() {
 		const scanner = new Scanner();
 		const { creator } = await import(PRESET).catch(({ code, name }) => {
-			throw new RedactionError(
-				`--redact needs ${PRESET}, installed beside kp-score: ${code ?? name}`,
-			);
+			throw refusal(`--redact needs ${PRESET}, installed beside kp-score (${code ?? name})`);
 		});
 		creator.create({ registerRule: (rule) => scanner.#rules.push(rule) });
 		for (const token of CANARIES) {
 			const found = await scanner.#foundByPreset(`a ${token} b`);
 			if (!found.some(({ start, end }) => start === 2 && end === 2 + token.length))
-				throw new RedactionError(`${PRESET} does not find a made-up token`);
+				throw refusal(`${PRESET} does not find a made-up token`);
 		}
 		return scanner;
 	}
@@ -133,12 +137,15 @@ class Scanner {
 			if (rule === "filter-comments") continue;
 			const context = {
 				createTranslator: () => (messageId, data) => ({ messageId, data }),
-				report: (report) => found.push({ rule, ...placeOf(content, report) }),
+				report(report) {
+					const place = placeOf(content, report);
+					if (place) found.push({ rule, ...place });
+				},
 			};
 			const source = { content, contentType: "text", filePath: "run.txt", ext: ".txt" };
 			await create(context, {}).file?.(source);
 		}
-		return found.filter(({ start, end }) => start < end);
+		return found;
 	}
 
 	/** Resolves to the tokens in a text, `{ rule, start, end }`, which may overlap. */
@@ -147,4 +154,4 @@ class Scanner {
 	}
 }
 
-module.exports = { RedactionError, Scanner };
+module.exports = { Scanner, refusal, refusalOf };
