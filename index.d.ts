@@ -38,7 +38,7 @@ export function evaluateValue(trace: ReasoningTrace): Promise<number>;
 export function evaluateValue(trace: ReasoningTrace, options: ScoreOptions): Promise<number>;
 
 /**
- * Returns a report on the score of a trace. Otherwise like {@link evaluateValue}.
+ * Returns a report on the score of a trace; otherwise like {@link evaluateValue}.
  * @example
  * ```ts
  * import { explainValue, type ReasoningTrace } from "@knowledgepulse/scoring";
@@ -49,10 +49,9 @@ export function explainValue(trace: ReasoningTrace): Promise<ScoreReport>;
 export function explainValue(trace: ReasoningTrace, options: ScoreOptions): Promise<ScoreReport>;
 
 /**
- * Returns the scores of many traces, in order. At most 64 calls are in flight; an iterable is read as they
- * settle.
+ * Returns the scores of many traces, in order. At most 64 calls are in flight.
  * @throws Rejects as {@link evaluateValue} for the first trace that fails, or with what the iterable
- * throws. Later traces are not added to the cache, unless they have settled already.
+ * throws. Later traces that have not settled are not added to the cache.
  * @example
  * ```ts
  * import { evaluateValues } from "@knowledgepulse/scoring";
@@ -62,9 +61,8 @@ export function explainValue(trace: ReasoningTrace, options: ScoreOptions): Prom
 export const evaluateValues: Scorer["evaluateValues"];
 
 /**
- * Returns the reports of many traces, in order, as they become ready. Otherwise like
- * {@link evaluateValues}. Leaving the loop aborts the calls in flight.
- * @throws `"INVALID_OPTION"`. The iteration rejects as {@link evaluateValues}.
+ * Returns the reports of many traces, in order, as they become ready; otherwise like {@link evaluateValues}.
+ * Leaving the loop aborts the calls in flight.
  * @example
  * ```ts
  * import { explainValues, type ReasoningTrace } from "@knowledgepulse/scoring";
@@ -75,28 +73,25 @@ export const evaluateValues: Scorer["evaluateValues"];
 export const explainValues: Scorer["explainValues"];
 
 /**
- * Decides whether a trace is worth sharing: whether its score is at least the threshold. By default,
- * accepted traces are added to the cache and rejected ones are not.
+ * Decides whether the score of a trace is at least the threshold. By default, accepted traces are added to the
+ * cache and rejected ones are not.
  *
- * If novelty cannot change the decision, it is made immediately, without the model, and an accepted trace
- * is embedded and added after the promise resolves, in call order. Otherwise the trace is scored, and added
- * before the promise resolves. Decisions equal those of sequential calls of {@link explainValue} with
+ * If novelty cannot change the decision, it is made at once, without the model, and an accepted trace is
+ * added later, in call order. Decisions equal those of sequential calls of {@link explainValue} with
  * `remember: false`, each followed by {@link remember} if the trace is accepted.
- * @param trace Read before the function returns.
  * @throws Rejects as {@link evaluateValue}. If a trace that was accepted without the model cannot be
- * embedded, it is not added; {@link status} counts it as failed if the embedder is `"required"`.
+ * embedded, it is not added; if the embedder is `"required"`, {@link status} counts it as failed.
  * @example
  * ```ts
  * import { decide, type ReasoningTrace } from "@knowledgepulse/scoring";
- * const isWorthSharing = async (trace: ReasoningTrace) => (await decide(trace, { threshold: 0.6 })).accepted;
+ * const isGood = async (trace: ReasoningTrace) => (await decide(trace, { threshold: 0.6 })).accepted;
  * ```
  */
 export function decide(trace: ReasoningTrace, options?: DecideOptions): Promise<Decision>;
 
 /**
- * Returns the traces in the cache that are most similar to a trace or a text, in call order. Results are
- * sorted by similarity; ties have the oldest first. The search is exact: the first result is the trace that
- * novelty is measured against. Adds nothing.
+ * Returns the traces in the cache that are most similar to a trace or a text, the most similar first, of
+ * equals the oldest. The search is exact: novelty is measured against the first. Adds nothing.
  * @throws Rejects as {@link remember}, and with `"STORE_UNAVAILABLE"` if there is a store that cannot be
  * reached.
  * @example
@@ -120,9 +115,8 @@ export function remember(trace: ReasoningTrace): Promise<void>;
 export function remember(trace: ReasoningTrace, options: CallOptions): Promise<void>;
 
 /**
- * Returns the embedding of a trace or a text, in call order: a vector of length 1, with 384 numbers for the
- * built-in model. {@link ConfigureOptions.novelty} says what the vector is made of, and
- * {@link ScorerOptions.longText} which part of a long text is embedded. A text is taken as an objective.
+ * Returns the embedding of a trace, or of a text as an objective: a vector of length 1, with 384 numbers for
+ * the built-in model; see {@link ConfigureOptions.novelty} and {@link ScorerOptions.longText}.
  * @throws Rejects as {@link remember}.
  * @example
  * ```ts
@@ -133,8 +127,8 @@ export function remember(trace: ReasoningTrace, options: CallOptions): Promise<v
 export const embed: Scorer["embed"];
 
 /**
- * Returns the report for a trace whose greatest similarity to earlier traces is known. Reads and changes no
- * state; the report's times are 0.
+ * Returns the report for a trace whose greatest similarity to earlier traces is known. The
+ * report's times are 0.
  * @param novelty `maxSimilarity` in [-1, 1], or `null` if there are no earlier traces.
  * @throws `"INVALID_TRACE"` or `"INVALID_OPTION"`.
  * @example
@@ -152,8 +146,7 @@ export function scoreWith(
 ): ScoreReport;
 
 /**
- * Removes the traces with this `id` from the cache, in call order. Resolves to the number removed. No trace
- * has an `id` of more than 1,024 bytes.
+ * Removes the traces with this `id` from the cache, in call order. Resolves to the number removed.
  * @throws Rejects with `"INVALID_OPTION"` if `id` is not a string, or with `"CLOSED"` or `"NO_THREADS"`.
  * @example
  * ```ts
@@ -175,8 +168,7 @@ export function forget(id: string): Promise<number>;
 export function clear(): Promise<void>;
 
 /**
- * Returns the live cache behind {@link evaluateValue} in this thread, for tests, as in the SDK. Changes
- * take effect immediately, also for calls in flight.
+ * Returns the live cache behind {@link evaluateValue} in this thread, for tests, as in the SDK.
  * @example
  * ```ts
  * import { _getLocalCache } from "@knowledgepulse/scoring";
@@ -186,8 +178,8 @@ export function clear(): Promise<void>;
 export function _getLocalCache(): VectorCache;
 
 /**
- * Loads the model and runs it once, in call order, so that the first score need not wait. Returns the
- * status, with `embedder.state` `"ready"` or `"unavailable"`.
+ * Loads the model and runs it once, in call order, and reads a store, so that the first score need not
+ * wait. Returns the status, with `embedder.state` `"ready"` or `"unavailable"`.
  * @throws Rejects as {@link evaluateValue}.
  * @example
  * ```ts
@@ -198,8 +190,8 @@ export function _getLocalCache(): VectorCache;
 export function warmup(options?: CallOptions): Promise<ScoringStatus>;
 
 /**
- * Changes settings for all threads of the process. Earlier calls keep the earlier settings. The first trace
- * for another model empties the cache of the default scorer.
+ * Changes settings for all threads of the process, for later calls. The first trace for another model empties
+ * the cache of the default scorer.
  * @throws `"INVALID_OPTION"`, without changing anything.
  * @example
  * ```ts
@@ -210,7 +202,7 @@ export function warmup(options?: CallOptions): Promise<ScoringStatus>;
 export function configure(options: ConfigureOptions): void;
 
 /**
- * Returns the state of the default scorer. Never waits for a load or a search, and loads nothing.
+ * Returns the state of the default scorer. Never waits, and loads nothing.
  * @throws `"INVALID_OPTION"` if an environment variable has an invalid value.
  * @example
  * ```ts

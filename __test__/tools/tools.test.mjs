@@ -8,9 +8,10 @@ import { once } from "../../tools/lib/cache.mjs";
 import { capture, root } from "../../tools/lib/run.mjs";
 import { RUST_SIDE } from "../../tools/lib/unchanged.mjs";
 import { linkFlags } from "../../tools/package/build.mjs";
-import { checkCrates, checkImports, linkedCrates } from "../../tools/package/check.mjs";
+import { checkCrates, checkImports, linkedCrates, mainSize } from "../../tools/package/check.mjs";
 import { importsOf } from "../../tools/package/imports.mjs";
-import { PLATFORMS } from "../../tools/package/platforms.mjs";
+import { manifestText, withAddresses } from "../../tools/package/pack.mjs";
+import { mainManifest, PLATFORMS } from "../../tools/package/platforms.mjs";
 import { library, temporaryFolder } from "../support/model-folder.mjs";
 
 const numbers = (...values) => Buffer.from(new Uint32Array(values).buffer);
@@ -113,6 +114,22 @@ test("THIRD-PARTY-NOTICES.md names the crates in the addons of all platforms, an
 			"THIRD-PARTY-NOTICES.md: names c 3.0.0, which no addon contains",
 		],
 	);
+});
+
+test("mainSize counts the longest addresses, whether or not a repository is known", (t) => {
+	const urls = [undefined, "https://github.com/o/r", `https://github.com/o/${"r".repeat(60)}`];
+	const sizes = urls.map((url) => {
+		const folder = temporaryFolder(t);
+		const manifest = mainManifest();
+		const text = manifestText(url ? withAddresses(manifest, url, "") : manifest);
+		writeFileSync(join(folder, "package.json"), text);
+		return {
+			packed: Buffer.byteLength(text),
+			counted: mainSize({ folder, unpackedSize: Buffer.byteLength(text) }),
+		};
+	});
+	assert.equal(new Set(sizes.map(({ counted }) => counted)).size, 1);
+	for (const { packed, counted } of sizes) assert.ok(packed < counted);
 });
 
 test("version.mjs leaves the old version in no file", {

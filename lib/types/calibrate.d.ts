@@ -22,9 +22,9 @@ export interface CalibrationRow
 /** Options of {@link calibrate}. */
 export interface CalibrateOptions {
 	/**
-	 * How to choose the threshold. `share`: the share of rows to accept, in (0, 1]. `precision`: the share of
-	 * positive labels among the accepted, in (0, 1), by its lower confidence bound. `threshold`: evaluates
-	 * this threshold, in [0, 1]. Default: none.
+	 * How to choose the threshold. `share`: the share of rows to accept, in (0, 1]. `precision`: the lower
+	 * confidence bound of the share of positive labels among the accepted, in (0, 1). `threshold`: this one, in
+	 * [0, 1]. Default: none.
 	 */
 	target?: { share: number } | { precision: number } | { threshold: number } | undefined;
 	/** Whether weights are fitted to the labels. Default: `false`. */
@@ -38,11 +38,10 @@ export interface CalibrateOptions {
 	level?: number | undefined;
 	/** The number of bootstrap replicates, from 100 to 10,000. Default: 1,000. */
 	replicates?: number | undefined;
-	/** The seed of the bootstrap and the folds: the same input gives the same result. Default: 0. */
+	/** The seed of the bootstrap and the folds. Default: 0. */
 	seed?: number | undefined;
 	/**
-	 * The profiles that the rows were scored by, as for {@link ScorerOptions}: where fits start. Default: the
-	 * protocol's.
+	 * The profiles that the rows were scored by, as of {@link ScorerOptions}. Default: the protocol's.
 	 */
 	profiles?: Record<string, ScoringWeights> | undefined;
 	/** Ends the calibration, which rejects with the reason of the signal. */
@@ -66,7 +65,7 @@ export interface CalibrationDistribution {
 	min: number;
 	max: number;
 	mean: number;
-	/** The percentiles 5, 10, 25, 50, 75, 90 and 95, interpolated as numpy's `linear` does (type 7). */
+	/** The percentiles 5, 10, 25, 50, 75, 90 and 95, interpolated linearly (type 7). */
 	percentiles: { percent: number; value: number }[];
 	/** How many values are in each of twenty bins of 0.05; 1 belongs to the last. */
 	histogram: number[];
@@ -112,9 +111,8 @@ export interface CalibrationThreshold {
 	accepted: number;
 	/** Accepted rows with the lowest accepted score, which no threshold separates. */
 	tied: number;
-	/** With a target share: the next smaller share that a threshold can have. */
+	/** With a target share: the next smaller and the next larger one that a threshold can have. */
 	stricterShare: number | null;
-	/** With a target share: the next larger share that a threshold can have. */
 	looserShare: number | null;
 	/**
 	 * With labels: the share of positive ones among the accepted labelled rows. If no threshold reaches the
@@ -166,7 +164,7 @@ export interface CalibrationLabels {
 	}[];
 	/** The pointwise interval of the true-positive rate at 101 false-positive rates. */
 	rocBand: ({ at: number } & CalibrationInterval)[];
-	/** In at most 201 points, from the strictest threshold; `null` accepts none, with the precision 1. */
+	/** As `roc`; the precision of none is 1. */
 	precisionRecall: {
 		threshold: number | null;
 		precision: number;
@@ -175,8 +173,8 @@ export interface CalibrationLabels {
 	/** The pointwise interval of the precision at the recalls 0.01 to 1. */
 	precisionRecallBand: ({ at: number } & CalibrationInterval)[];
 	/**
-	 * The label rate by decile of the score. A score is not a probability, so this is not a reliability
-	 * diagram. Equal scores are in one decile, so `n` varies, and there may be fewer than ten.
+	 * The label rate by decile of the score. Equal scores are in one decile, so `n` varies, and there may be
+	 * fewer than ten.
 	 */
 	deciles: {
 		/** The lowest and the highest score among them. */
@@ -185,9 +183,8 @@ export interface CalibrationLabels {
 		n: number;
 		positives: number;
 		rate: number;
-		/** The effective sample size: `n` over the design effect of the groups. */
+		/** As of {@link CalibrationThreshold.precision}. */
 		effective: number;
-		/** Wilson's interval of the rate at the effective sample size. */
 		interval: CalibrationInterval;
 	}[];
 	/** The thresholds with the greatest Youden's J and the greatest F1. */
@@ -226,8 +223,7 @@ export interface CalibrationFit {
 	current: ScoringWeights;
 	/**
 	 * Whether `outcomeConfidence` and the override `error-recovery` were left out, because the labels equal
-	 * `success`. Then the weights of the result compare the other three dimensions, and say nothing about how
-	 * much the outcome should count.
+	 * `success`. The result then says nothing about how much the outcome should count.
 	 */
 	withoutOutcome: boolean;
 	result:
@@ -245,8 +241,7 @@ export interface CalibrationFit {
 				standardError: number;
 				/**
 				 * The cross-validated AUC, to expect on new rows. Its interval and that of `improvement` are
-				 * 1.5 times as wide as the bootstrap's, since weights of different folds were chosen by common
-				 * rows.
+				 * 1.5 times as wide as the bootstrap's, since folds share rows.
 				 */
 				heldOutAuc: CalibrationEstimate;
 				/**
@@ -311,8 +306,7 @@ export interface Calibration {
 		noveltyP50: number;
 	}[];
 	/**
-	 * The numbers of at most ten rows each: the highest first, the lowest first, and those nearest to the
-	 * threshold, or to the median without one.
+	 * The numbers of at most ten rows each; `borderline`: nearest to the threshold, or else to the median.
 	 */
 	examples: { highest: number[]; lowest: number[]; borderline: number[] };
 	/** `null` without labels, or if all are equal. */
@@ -320,8 +314,7 @@ export interface Calibration {
 	/** Empty unless `fit` is set. */
 	fits: CalibrationFit[];
 	/**
-	 * Reasons to doubt the figures, with a `code` such as `"label-is-success"` or `"few-groups"`, and the
-	 * number of rows or groups that it concerns.
+	 * Reasons to doubt the figures, with a `code` such as `"few-groups"`, and the number of rows or groups.
 	 */
 	warnings: { code: string; n: number; message: string }[];
 }
@@ -340,7 +333,6 @@ export interface Calibration {
  * const rows = [];
  * for await (const row of evaluateLogs("traces.jsonl")) rows.push(row);
  * const { threshold } = await calibrate(rows, { target: { share: 0.2 } });
- * console.log(threshold?.value, threshold?.share);
  * ```
  */
 export function calibrate(
@@ -355,10 +347,8 @@ export function calibrate(
  * @throws Rejects with `"INVALID_OPTION"` or `"INVALID_ROW"`.
  * @example
  * ```ts
- * import { writeFile } from "node:fs/promises";
  * import { type CalibrationRow, calibrate, calibrationReport } from "@knowledgepulse/scoring/calibrate";
- * const write = async (rows: CalibrationRow[]) =>
- *   writeFile("report.html", await calibrationReport(await calibrate(rows), rows));
+ * const html = async (rows: CalibrationRow[]) => calibrationReport(await calibrate(rows), rows);
  * ```
  */
 export function calibrationReport(

@@ -7,8 +7,8 @@ import type { ReasoningTrace } from "./trace.js";
 /** Options of a call. A value that is not an object is ignored, as in `traces.map(evaluateValue)`. */
 export interface CallOptions {
 	/**
-	 * Cancels the call: it rejects with the signal's reason and leaves the cache unchanged. `save` leaves the
-	 * file unchanged, unless it is already writing: then it completes.
+	 * Cancels the call: it rejects with the signal's reason and leaves the cache unchanged. A `save` that is
+	 * already writing completes.
 	 */
 	signal?: AbortSignal | undefined;
 }
@@ -19,8 +19,7 @@ export interface ScoreOptions extends CallOptions {
 	remember?: boolean | undefined;
 	/**
 	 * `"again"`: a trace whose id is in the memory, after the calls before, is compared only with what was added before
-	 * it, as when it was new, and not added again. `"score"` (default): it is treated like any other, and so compared
-	 * with itself.
+	 * it, and not added again. `"score"` (default): it is treated like any other, and so compared with itself.
 	 */
 	known?: "score" | "again" | undefined;
 }
@@ -45,8 +44,7 @@ export interface SelectOptions extends CallOptions {
 	/** The maximum number of traces, an integer from 1. Default: until none adds anything. */
 	count?: number | undefined;
 	/**
-	 * The {@link SelectedTrace.coverage} at which to end, in (0, 1]. Default: none. It is a strict measure: 0.5
-	 * usually has every task.
+	 * The {@link SelectedTrace.coverage} at which to end, in (0, 1]; 0.5 usually has every task. Default: none.
 	 */
 	coverage?: number | undefined;
 	/** Traces that were kept before: they cover others and are not selected. Default: none. */
@@ -66,7 +64,7 @@ export interface SelectOptions extends CallOptions {
 		| string
 		| ((trace: ReasoningTrace, index: number) => string | null | undefined)
 		| undefined;
-	/** Called after each trace that is embedded, and about ten times a second or more often after that. */
+	/** Called after each trace that is embedded, then about ten times a second. */
 	onProgress?: ((progress: SelectProgress) => void) | undefined;
 }
 

@@ -63,8 +63,8 @@ type ImportErrorCode =
 	| "NO_TRACE";
 
 /**
- * The class of all errors of this package. Exceptions from getters of a trace and the reasons of aborted
- * signals are passed through unchanged.
+ * The class of all errors of this package. What getters of a trace throw, and the reasons of aborted signals,
+ * are passed through.
  * @example
  * ```ts
  * import { ScoringError } from "@knowledgepulse/scoring";

@@ -53,18 +53,15 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array> | object;
 
 /**
- * A log to import. Its format is detected from its content.
+ * A log to import. Its format is detected from its content, which gzip or Zstandard may compress; text may be
+ * UTF-16 with a byte order mark.
  *
  * - A string is text if its first non-blank character is `{` or `[`, otherwise the path of a file.
  * - A URL must be a `file:` URL.
- * - Bytes, or a stream of bytes or text, are a log.
- * - Content compressed with gzip or Zstandard is detected and decompressed in chunks. Text may be UTF-16
- *   with a byte order mark.
  * - An array of objects is one conversation: the messages of the AI SDK, OpenAI, Anthropic and others.
  * - `{ name, data }` is a source with a name of your own; a string in it is always text.
  *
- * Errors, reports and provenance name a source by its `name`, or else its path as given, or else
- * `"source"`, or `"sources[1]"` among several.
+ * Without one, its name is its path as given, else `"source"`, or `"sources[1]"` among several.
  */
 export type ImportSource =
 	| string
@@ -82,14 +79,12 @@ export interface FromMessagesOptions extends CallOptions {
 	objective?: string | undefined;
 	/**
 	 * The success of runs whose log does not record it, or `"skip"` to leave such runs out. Default: none;
-	 * such a run is the error `"SUCCESS_UNKNOWN"`. A trace whose `metadata.success_from` is `"assumed"` is such a
-	 * run, and by default as it is.
+	 * such a run is the error `"SUCCESS_UNKNOWN"`, unless it is a trace whose `metadata.success_from` is `"assumed"`.
 	 */
 	assumeSuccess?: boolean | "skip" | undefined;
 	/**
-	 * - A number in [0, 1]: the confidence; takes precedence over the log.
-	 * - `"logprobs"`: if the log states no confidence, the geometric mean of the probabilities of the
-	 *   answers' tokens, if the log has them.
+	 * A number in [0, 1], which takes precedence over the log; or `"logprobs"`: if the log states none, the
+	 * geometric mean of the probabilities of the answers' tokens, if the log has them.
 	 *
 	 * Default: the confidence in the log, else 0.8 after success, 0.2 after failure.
 	 */
@@ -101,13 +96,13 @@ export interface FromMessagesOptions extends CallOptions {
 	 * {@link fromMessages}, `"1970-01-01T00:00:00.000Z"` with {@link importTraces}.
 	 */
 	createdAt?: string | undefined;
-	/** `metadata.visibility`: who may see the trace. Default: `"private"`, because logs are not redacted. */
+	/** `metadata.visibility`. Default: `"private"`, because logs are not redacted. */
 	visibility?: ImportedTrace["metadata"]["visibility"] | undefined;
-	/** `metadata.privacy_level`: what may be passed on. Default: `"private"`. */
+	/** `metadata.privacy_level`. Default: `"private"`. */
 	privacyLevel?: ImportedTrace["metadata"]["privacy_level"] | undefined;
 	/**
-	 * How to handle tool calls of unknown types. `"reject"` (default): the error `"UNKNOWN_RECORDS"`, which
-	 * names the types. `"collect"`: a trace without these calls; `provenance.skipped` counts them.
+	 * What tool calls of unknown types are. `"reject"` (default): the error `"UNKNOWN_RECORDS"`, which names the
+	 * types. `"collect"`: left out, and counted in `provenance.skipped`.
 	 */
 	errors?: "reject" | "collect" | undefined;
 }
@@ -117,13 +112,13 @@ export interface ImportOptions extends FromMessagesOptions {
 	/** The only format to read; values of others are skipped. Default: all. */
 	format?: LogFormat | undefined;
 	/**
-	 * Whether runs succeeded, by the ids of their traces; takes precedence over the log and `assumeSuccess`, also for
-	 * traces of a log of `"reasoning-trace"`. Ids that no trace has are ignored. Default: none.
+	 * Whether runs succeeded, by the ids of their traces; takes precedence over the log and `assumeSuccess`. Ids that
+	 * no trace has are ignored. Default: none.
 	 */
 	labels?: ReadonlyMap<string, boolean> | Readonly<Record<string, boolean>> | undefined;
 	/** `"reject"` (default): the first error ends the import. `"collect"`: errors are items, in order. */
 	errors?: "reject" | "collect" | undefined;
-	/** Ends the import: the next item rejects with the signal's reason, and files and streams are closed. */
+	/** Ends the import: the next item rejects with the signal's reason. */
 	signal?: AbortSignal | undefined;
 }
 
@@ -137,11 +132,9 @@ export interface Provenance {
 	/** The log's own id of the run; `null` if the trace's `id` comes from its content. */
 	key: string | null;
 	/**
-	 * - `"human"`: the first user message; `"copied"`: one copied from another log.
-	 * - `"field"`, `"name"`: a field of the log; the name of the agent or run.
-	 * - `"command"`: a command of the user.
-	 * - `"option"`: the option `objective`.
-	 * - `"own"`: the log contains traces, which are not changed.
+	 * `"human"`: the first user message; `"copied"`: one copied from another log; `"field"`, `"name"`: a field of
+	 * the log, the name of the agent or run; `"command"`: a command of the user; `"option"`: the option
+	 * `objective`; `"own"`: the log contains traces, which are not changed.
 	 */
 	objectiveFrom: "human" | "field" | "name" | "command" | "copied" | "option" | "own";
 	/**
@@ -161,8 +154,7 @@ export interface Provenance {
 }
 
 /**
- * Facts of a run, as its log has them: never estimated, and never part of a score. A member is absent if the log has
- * nothing for it.
+ * Facts of a run, as its log has them, never estimated. A member is absent if the log has nothing for it.
  */
 export interface RunFacts {
 	/** Tool calls, without those of sub-agents, which have logs of their own. */
@@ -175,18 +167,18 @@ export interface RunFacts {
 	unanswered: number;
 	/** Calls with the name and the input of an earlier failed one. Each failure counts once. */
 	retries: number;
-	/** How often the user interrupted the agent; absent if the log says nothing of it. */
+	/** How often the user interrupted the agent. */
 	interruptions?: number;
 	/** Messages of the user, without commands such as `/clear`. */
 	userMessages: number;
 	/**
 	 * Tokens of the models that the agent called: `input` without what was read from or written to the cache, `output`
-	 * with reasoning. `cacheRead` and `cacheWrite` are absent if the log does not count them.
+	 * with reasoning.
 	 */
 	tokens?: { input: number; output: number; cacheRead?: number; cacheWrite?: number };
 	/** The names of the models, in the order of their first use. */
 	models?: string[];
-	/** The time from the first to the last record in milliseconds; absent without two different times. */
+	/** The time from the first to the last record, in milliseconds. */
 	wallMs?: number;
 	/**
 	 * The time in which the agent was active, in milliseconds: the sum of the pauses before all records but messages of
@@ -197,7 +189,7 @@ export interface RunFacts {
 	cwd?: string;
 	/** The first branch of the repository. */
 	branch?: string;
-	/** Sub-agents that the run launched, and their calls if the log says so of each; absent if there were none. */
+	/** Sub-agents that the run launched, and their calls; absent if there were none. */
 	subagents?: { launched: number; calls?: number };
 }
 
@@ -215,8 +207,8 @@ export interface ImportedStep {
 }
 
 /**
- * An imported trace, with all fields of the protocol's `ReasoningTrace`, so that it is a `KnowledgeUnit` of
- * the SDK. Those of a log of `"reasoning-trace"` have the fields that the log has.
+ * An imported trace, with all fields of the protocol's `ReasoningTrace`: a `KnowledgeUnit` of the SDK. Those of
+ * a log of `"reasoning-trace"` have the fields that the log has.
  */
 export interface ImportedTrace {
 	"@context": "https://openknowledgepulse.org/schema/v1";
@@ -277,32 +269,29 @@ export interface ImportReport {
 }
 
 /**
- * The traces of an import. Reading starts with the first `next()` and reads no more than the next item
- * needs. Leaving the loop closes files and streams.
+ * The traces of an import. Reading starts with the first `next()`. Its end closes files and streams.
  */
 export interface TraceImport<Item = ImportedItem | ImportFailure>
 	extends AsyncIterableIterator<Item> {
 	return(value?: unknown): Promise<IteratorResult<Item>>;
 	/**
-	 * The report so far; complete when the import has ended. Never waits: while a chunk is being parsed, it
-	 * is the previous report.
+	 * The report so far; complete when the import has ended. Never waits.
 	 */
 	readonly report: ImportReport;
 }
 
 /**
- * Imports the logs of agents: returns their runs as traces, off the event loop. Text is not changed, and
- * the report counts what is skipped. The same bytes always give the same traces.
- * @param sources A source, or an array of several, which are read in order; see {@link ImportSource}.
+ * Imports the logs of agents: returns their runs as traces, off the event loop, the same for the same bytes.
+ * Text is not changed, and the report counts what is skipped.
+ * @param sources A source, or an array of several, which are read in order.
  * @throws `"INVALID_OPTION"` for a wrong option or source. The iteration rejects with an
  * {@link ImportError}, with the error of Node.js for a file, or with that of a stream; with `errors:
  * "collect"` all these are items. Traces before an error remain valid.
  * @example
  * ```ts
- * import { evaluateValue } from "@knowledgepulse/scoring";
  * import { importTraces } from "@knowledgepulse/scoring/logs";
  * for await (const { trace } of importTraces("session.jsonl", { assumeSuccess: true }))
- *   console.log(trace.task.objective, await evaluateValue(trace));
+ *   console.log(trace.task.objective);
  * ```
  */
 export function importTraces(
@@ -356,7 +345,6 @@ export interface MessagesItem extends ImportedItem {
 /**
  * Imports logs like {@link importTraces}, and returns each trace with the messages of its run, to train a model on.
  * {@link fromMessages} makes of them the steps of the trace again, as far as OpenAI's format can express their order.
- * @param sources A source, or an array of several, which are read in order; see {@link ImportSource}.
  * @throws As {@link importTraces}. Messages of more than 256 MiB are the error `"TOO_LARGE"`.
  * @example
  * ```ts
@@ -444,11 +432,9 @@ export interface LogEvaluation<Item = ScoreRow | ImportFailure>
 }
 
 /**
- * Scores the traces in the logs of agents in order, like {@link importTraces} and {@link evaluateValue} and
- * with the same scores, but without creating trace objects. Reads up to 1,024 traces, or about 512 KiB of
- * rows, ahead. If the iteration ends early, traces without a score are not added to the cache. `budgetMs`
- * does not apply.
- * @param sources A source, or an array of several, which are read in order; see {@link ImportSource}.
+ * Scores the traces in the logs of agents in order, like {@link importTraces} and {@link evaluateValue}, but
+ * without creating trace objects. Reads up to 1,024 traces, or about 512 KiB of rows, ahead. If the iteration
+ * ends early, traces without a score are not added to the cache. `budgetMs` does not apply.
  * @throws As {@link importTraces}. A trace that cannot be scored is an {@link ImportError} with the code of
  * {@link evaluateValue}, such as `"EMBEDDER_UNAVAILABLE"`. Rows before an error remain valid.
  * @example
@@ -460,24 +446,17 @@ export interface LogEvaluation<Item = ScoreRow | ImportFailure>
 export const evaluateLogs: Scorer["evaluateLogs"];
 
 /**
- * Returns the trace of one conversation in memory: messages of the AI SDK, Mastra, the OpenAI Agents SDK,
- * LangChain, OpenAI, Anthropic and others. Messages do not record success: give `success` or
- * `assumeSuccess`.
+ * Returns the trace of one conversation: messages of the AI SDK, Mastra, the OpenAI Agents SDK, LangChain,
+ * OpenAI, Anthropic and others. Messages do not record success: give `success` or `assumeSuccess`.
  * @param messages Read before the function returns.
- * @param options With `provenance: true`, the result is the trace with its {@link Provenance}, which also
- * counts what was skipped. Default: `false`.
+ * @param options With `provenance: true`, the result is the trace with its {@link Provenance}. Default: `false`.
  * @throws Rejects as {@link importTraces}, with `"UNKNOWN_RECORDS"` if a tool call cannot be read, and with
  * `"NO_TRACE"` if the messages contain no trace.
  * @example
  * ```ts
- * import { evaluateValue } from "@knowledgepulse/scoring";
  * import { fromMessages } from "@knowledgepulse/scoring/logs";
- * const messages = [
- *   { role: "user", content: "What is 2 + 2?" },
- *   { role: "assistant", content: "4" },
- * ];
- * const { trace, provenance } = await fromMessages(messages, { success: true, provenance: true });
- * console.log(await evaluateValue(trace), provenance.skipped);
+ * const messages = [{ role: "user", content: "2 + 2?" }, { role: "assistant", content: "4" }];
+ * const trace = await fromMessages(messages, { success: true });
  * ```
  */
 export function fromMessages(

@@ -10,11 +10,8 @@ import type { StorePosition } from "./store.js";
  */
 export interface ConfigureOptions {
 	/**
-	 * Whether scores use the embedder. Default: `"auto"`.
-	 *
-	 * - `"auto"`: if it is unavailable, novelty is 0.5, and one process warning is emitted.
-	 * - `"off"`: novelty is 0.5.
-	 * - `"required"`: if it is unavailable, calls reject.
+	 * If the embedder is unavailable, `"auto"` (default): novelty is 0.5, and one process warning is emitted;
+	 * `"required"`: calls reject. `"off"`: it is not used, and novelty is 0.5.
 	 */
 	embedder?: "auto" | "off" | "required" | undefined;
 	/**
@@ -28,8 +25,8 @@ export interface ConfigureOptions {
 	 * The precision of the model. Default: `"exact"`.
 	 *
 	 * - `"exact"`: float32, as the published model.
-	 * - `"fast"`: 8-bit integers, in a third (AVX-512 VNNI) to two thirds (AVX2) of the time; scores are within
-	 *   0.006, and embeddings the same on all machines.
+	 * - `"fast"`: 8-bit integers, in a third to two thirds of the time; scores are within 0.006, and embeddings
+	 *   the same on all machines.
 	 */
 	precision?: "exact" | "fast" | undefined;
 	/**
@@ -43,9 +40,8 @@ export interface ConfigureOptions {
 	novelty?: "text" | "run" | "words" | undefined;
 	/**
 	 * The folder of another model: `config.json`, `tokenizer.json`, `onnx/model.onnx` and so on, as Hugging
-	 * Face, sentence-transformers and transformers.js lay it out, or the layout of the built-in model. With
-	 * `"fast"` precision its graph is `onnx/model_quantized.onnx`. It resets the five options below. Default:
-	 * the built-in model.
+	 * Face, sentence-transformers and transformers.js lay it out. With `"fast"` precision its graph is
+	 * `onnx/model_quantized.onnx`. It resets the five options below. Default: the built-in model.
 	 */
 	model?: string | undefined;
 	/**
@@ -110,8 +106,7 @@ export interface ScoringStatus {
 		/** Its version; also `null` until it is loaded. */
 		libraryVersion: string | null;
 		/**
-		 * How long the load took, in milliseconds; `null` until it has ended. The parts run partly at the same time, so
-		 * their sum may exceed `total`.
+		 * How long the load took, in milliseconds; `null` until it has ended. The parts overlap.
 		 */
 		loadMs: {
 			total: number;

@@ -28,10 +28,9 @@ export interface ScoreOverride {
 /** How novelty was determined. Fields that do not apply are `null`. */
 export interface ScoreNovelty {
 	/**
-	 * `"cache"`: compared with earlier traces. `"store"`: compared with those in
-	 * {@link ScorerOptions.store}, if any. `"given"`: given to {@link scoreWith}. Otherwise novelty is
-	 * 0.5, because the cache is empty, the {@link ConfigureOptions.embedder} or the store is
-	 * unavailable, or {@link ScorerOptions.budgetMs} was exceeded.
+	 * `"cache"`, `"store"`: compared with the traces there, if any. `"given"`: given to {@link scoreWith}.
+	 * Otherwise novelty is 0.5, because the cache is empty, the embedder or the store is unavailable, or
+	 * {@link ScorerOptions.budgetMs} was exceeded.
 	 */
 	source: "cache" | "empty-cache" | "store" | "given" | "no-embedder" | "no-store" | "over-budget";
 	/** The greatest cosine similarity to an earlier trace, in [-1, 1]; novelty is 0.5 without it. */
@@ -53,8 +52,7 @@ export interface ScoreReport {
 	/** The domain whose weights were used, or `"default"`. */
 	profile: string;
 	/**
-	 * A note if the domain resembles one with other weights, as `"code-review"` resembles `"code"`, or if the
-	 * nearest trace has the same `id`; else `null`.
+	 * A note if the domain resembles one with other weights, or the nearest trace has the same `id`; else `null`.
 	 */
 	hint: string | null;
 	/** In order of application. */
@@ -135,8 +133,7 @@ export interface SimilarTrace {
 	/** The cosine similarity, in [-1, 1]. */
 	similarity: number;
 	/**
-	 * When it was added, by the clock of the store or of this machine, to about a millisecond. Time in a
-	 * snapshot does not count.
+	 * When it was added, by the clock of the store or of this machine. Time in a snapshot does not count.
 	 */
 	addedAt: Date;
 }

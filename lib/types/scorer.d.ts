@@ -37,16 +37,13 @@ export interface ScorerOptions extends ConfigureOptions {
 	profiles?: Record<string, ScoringWeights> | undefined;
 	cache?: Omit<VectorCacheOptions, "dimensions"> | undefined;
 	/**
-	 * A store that replaces the cache and is shared with other scorers, in any process, with the same model
-	 * and bounds of `cache`. Default: none. If a call is aborted or exceeds `budgetMs` after it was sent,
-	 * its trace stays in the store.
+	 * A store in place of the cache, shared with other scorers, in any process, with the same model and bounds
+	 * of `cache`. A call that is aborted or exceeds `budgetMs` may leave its trace there. Default: none.
 	 */
 	store?: NoveltyStore | undefined;
 	/**
-	 * Whether scores need the store. Default: `"auto"`.
-	 *
-	 * - `"auto"`: if it is unavailable, novelty is 0.5, and one process warning is emitted.
-	 * - `"required"`: if it is unavailable, calls reject.
+	 * If the store is unavailable, `"auto"` (default): novelty is 0.5, and one process warning is emitted;
+	 * `"required"`: calls reject.
 	 */
 	storeMode?: "auto" | "required" | undefined;
 	/**
@@ -60,9 +57,9 @@ export interface ScorerOptions extends ConfigureOptions {
 	 */
 	threads?: number | undefined;
 	/**
-	 * The longest time that a score may take, in milliseconds from the call, 0 or more. When it is exceeded,
-	 * the call is cancelled: it resolves with source `"over-budget"` and leaves the cache unchanged. Applies
-	 * only to calls that score. Default: no limit, because scores that depend on time cannot be reproduced.
+	 * The longest time that a score may take, in milliseconds from the call, 0 or more. Beyond it, the call
+	 * resolves with source `"over-budget"` and leaves the cache unchanged. Applies only to calls that score.
+	 * Default: no limit, because scores that depend on time cannot be reproduced.
 	 */
 	budgetMs?: number | undefined;
 	/**
@@ -70,8 +67,7 @@ export interface ScorerOptions extends ConfigureOptions {
 	 * `"window"`.
 	 *
 	 * - `"window"`: the first 512 tokens, as in the SDK.
-	 * - `"whole"`: the whole text, as the normalised mean of windows of 512 tokens without overlap,
-	 *   weighted by tokens. Each window takes as long as a text of 512 tokens.
+	 * - `"whole"`: the whole text, as the normalised mean of windows of 512 tokens without overlap, weighted by tokens.
 	 */
 	longText?: "window" | "whole" | undefined;
 }
@@ -80,9 +76,8 @@ export interface ScorerOptions extends ConfigureOptions {
 export interface RestoreOptions extends ScorerOptions, CallOptions {}
 
 /**
- * A scorer with its own cache and settings; its methods work like the functions of the
- * same name, which use a default scorer for each thread. Scorers with the same model settings share
- * one loaded model, across worker threads too.
+ * A scorer with its own cache and settings; its methods work like the functions of the same name, which use
+ * a default scorer for each thread. All threads share one loaded model for each set of model settings.
  * @example
  * ```ts
  * import { Scorer } from "@knowledgepulse/scoring";
@@ -124,12 +119,12 @@ export class Scorer {
 	/** Compares the score with the threshold, and adds accepted traces to the cache. */
 	decide(trace: ReasoningTrace, options?: DecideOptions): Promise<Decision>;
 	/**
-	 * Returns the few traces that stand for all, in order of selection: facility location. A kept trace `j`
-	 * covers a trace `i` by `max(0, cosine)³`, by half of that if it is known to have failed
+	 * Returns the few traces that stand for all, in order of selection: facility location. A kept trace
+	 * covers another by `max(0, cosine)³`, by half of that if it is known to have failed
 	 * (`metadata.success` is `false`, and `metadata.success_from` not `"assumed"`). The next trace adds
 	 * most to the sum, over all traces, of the cover by the kept trace that covers best; of equals the first
 	 * given. To select from parts, give all kept ones again, with their `metadata.stands_for` and `covers`.
-	 * The set reaches 1 − 1/e of the best of its size. Of more than 20,000 traces, the sum runs over a sample.
+	 * Of more than 20,000 traces, the sum runs over a sample.
 	 *
 	 * Vectors are those of {@link ConfigureOptions.novelty} `"run"`, unless another kind was set. Traces
 	 * without a vector are not selected. Does not change the cache or the store; `budgetMs` does not apply.
@@ -137,12 +132,11 @@ export class Scorer {
 	 * ```ts
 	 * import { type ReasoningTrace, Scorer } from "@knowledgepulse/scoring";
 	 * async function keep(traces: AsyncIterable<ReasoningTrace>) {
-	 *   const kept = await new Scorer().select(traces, { count: 20, coverage: 0.5 });
-	 *   for (const { id, coverage, standsFor } of kept) console.log(id, coverage, standsFor);
+	 *   const kept = await new Scorer().select(traces, { count: 20 });
+	 *   for (const { id, standsFor } of kept) console.log(id, standsFor);
 	 * }
 	 * ```
-	 * @throws Rejects as {@link evaluateValues}, with the reason of the signal, or with
-	 * `"STORE_UNAVAILABLE"` if `againstCache` needs a store that cannot be reached.
+	 * @throws Rejects as {@link evaluateValues}, or with `"STORE_UNAVAILABLE"` if `againstCache` needs a store.
 	 */
 	select(traces: Traces, options?: SelectOptions): Promise<SelectedTrace[]>;
 	/** Returns the most similar traces in the cache. */
@@ -162,17 +156,16 @@ export class Scorer {
 	/** Removes all traces. @throws Rejects as `forget`. */
 	clear(): Promise<void>;
 	/**
-	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum. With
-	 * a store, the mirror of the store and its position. Includes all calls that have settled, and waits
-	 * for accepted traces that are still to be added.
+	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum; with a
+	 * store, its mirror and its position. Waits for accepted traces that are still to be added.
 	 * @throws Rejects with `"EMBEDDER_UNAVAILABLE"` if the model's manifest cannot be read.
 	 */
 	snapshot(options?: SnapshotOptions): Promise<ReturnType<typeof Buffer.alloc>>;
 	/**
 	 * Returns a scorer with the cache of a snapshot. Ages do not advance while a cache is a snapshot. The
 	 * bounds of the cache come from the snapshot, unless `cache` is given; other options do not. With a
-	 * store, only newer entries are read from it; or all, if the snapshot is of another store, has other
-	 * bounds, or its last entry is no longer in the store: see {@link ScoringStatus.store}.
+	 * store, only newer entries are read from it, or all if it does not continue there: see
+	 * {@link ScoringStatus.store}.
 	 * @param snapshot Copied before the function returns.
 	 * @throws Rejects with `"INVALID_SNAPSHOT"`, or as the constructor and `snapshot`.
 	 */
@@ -194,8 +187,7 @@ export class Scorer {
 	/**
 	 * Closes the scorer: pending and later calls reject with `"CLOSED"`, except `snapshot` and `save`.
 	 * Traces that {@link decide} has accepted are added first and keep the process alive until then; before
-	 * you close the store, await `warmup` to have them added. Does not wait for the model, which stops
-	 * soon after. The store is left open.
+	 * you close the store, await `warmup` to have them added. The store is left open.
 	 */
 	close(): void;
 	[Symbol.dispose](): void;

@@ -79,10 +79,9 @@ export interface StoreOptions {
 }
 
 /**
- * An ordered list of changes, one for each namespace, that scorers share; see
- * `@knowledgepulse/scoring-stores` for those on PostgreSQL and SQLite, and for a conformance suite. If a
- * method rejects, the store is treated as unavailable, unless the error is a {@link ScoringError} with
- * `"STORE_MISMATCH"` or `"INVALID_STORE"`.
+ * An ordered list of changes, one for each namespace, that scorers share: `@knowledgepulse/scoring-stores` has
+ * those on PostgreSQL and SQLite, and a conformance suite. If a method rejects, the store is unavailable, unless
+ * the error is a {@link ScoringError} with `"STORE_MISMATCH"` or `"INVALID_STORE"`.
  */
 export interface NoveltyStore {
 	/**

@@ -4,11 +4,13 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { root, run } from "../lib/run.mjs";
 import { importsOf } from "./imports.mjs";
-import { ALWAYS } from "./pack.mjs";
+import { ALWAYS, manifestText, withAddresses } from "./pack.mjs";
 import { PLATFORMS } from "./platforms.mjs";
 
-/** Of the main package, in bytes. */
+/** Of the main package, in bytes, as {@link mainSize} counts. */
 const MAIN_LIMIT = 175_000;
+/** The longest that GitHub permits: 39 characters of an owner, 100 of a name. */
+const LONGEST_URL = `https://github.com/${"o".repeat(39)}/${"n".repeat(100)}`;
 /** The total size of an installation. */
 export const INSTALLED_LIMIT = 80_000_000;
 /** ONNX Runtime alone is 31 MB there. */
@@ -37,9 +39,17 @@ const FORMATS = {
 	win32: { magic: "4d5a", at: undefined, x64: 0x8664, arm64: 0xaa64 },
 };
 
+/** The size of the main package wherever its repository is, so that a release is no larger than what was checked before. */
+export function mainSize(packed) {
+	const manifest = manifestOf(packed);
+	const bytes = (one) => Buffer.byteLength(manifestText(one));
+	return packed.unpackedSize - bytes(manifest) + bytes(withAddresses(manifest, LONGEST_URL, ""));
+}
+
 /** Complaints about the main package. */
 export function checkMain(packed) {
 	const manifest = manifestOf(packed);
+	const size = mainSize(packed);
 	return [
 		...checkFiles(packed, [
 			"index.js",
@@ -51,8 +61,8 @@ export function checkMain(packed) {
 				.map((name) => `lib/${name.replaceAll("\\", "/")}`),
 		]),
 		...checkScripts(manifest),
-		...(packed.unpackedSize > MAIN_LIMIT
-			? [`${packed.unpackedSize} bytes: expected at most ${MAIN_LIMIT}`]
+		...(size > MAIN_LIMIT
+			? [`${size} bytes with the longest addresses: expected at most ${MAIN_LIMIT}`]
 			: []),
 	];
 }

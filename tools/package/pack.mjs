@@ -10,8 +10,8 @@ import { mainManifest, PLATFORMS, platformManifest, workspaceManifest } from "./
 /** The folder of the tarballs. */
 export const DIST = join(root, "dist");
 
-/** A comment on lines of its own. */
-const COMMENT = /^[\t ]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)\n/gm;
+/** A comment on lines of its own, or an empty line. */
+const COMMENT = /^[\t ]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)?\n/gm;
 
 /** Files that npm includes in every package, besides package.json. */
 export const ALWAYS = ["README.md", "LICENSE"];
@@ -66,9 +66,15 @@ function repository() {
 }
 
 /** The manifest as it is published; `directory` is its place in the repository. */
-function published({ private: _, scripts, devDependencies, workspaces, ...manifest }, directory) {
+function published(
+	{ private: _, scripts, devDependencies, overrides, workspaces, ...manifest },
+	directory,
+) {
 	const url = repository();
-	if (!url) return manifest;
+	return url ? withAddresses(manifest, url, directory) : manifest;
+}
+
+export function withAddresses(manifest, url, directory) {
 	return {
 		...manifest,
 		homepage: directory ? `${url}/tree/main/${directory}#readme` : `${url}#readme`,
@@ -77,13 +83,15 @@ function published({ private: _, scripts, devDependencies, workspaces, ...manife
 	};
 }
 
+export const manifestText = (manifest) => `${JSON.stringify(manifest, null, "\t")}\n`;
+
 function stage(name, manifest, from, files) {
 	const folder = join(DIST, "stage", name);
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(folder, { recursive: true });
 	cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
 	for (const file of files) cpSync(join(from, file), join(folder, file), { recursive: true });
-	writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+	writeFileSync(join(folder, "package.json"), manifestText(manifest));
 	return folder;
 }
 
