@@ -48,7 +48,8 @@ export interface SqliteStoreOptions {
 export class SqliteStore implements NoveltyStore {
 	/**
 	 * Does not open the file yet.
-	 * @throws `"INVALID_OPTION"`, or `"STORE_UNAVAILABLE"` if Node.js is older than 22.16 and `@photostructure/sqlite` is not installed.
+	 * @throws `"INVALID_OPTION"`, or `"STORE_UNAVAILABLE"` if Node.js is older than 22.16 and `@photostructure/sqlite` is not
+	 * installed, or the program is in an executable of its own.
 	 */
 	constructor(options: SqliteStoreOptions);
 	append(

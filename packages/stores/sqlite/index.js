@@ -6,7 +6,7 @@ const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { pack, unpack } = require("../entries.js");
 const { SHARED, checkIds, readRemoval, readStoreOptions } = require("../options.js");
 const { HAS_SQLITE } = require("./file.js");
-const { start } = require("./thread.js");
+const { isProgram, start } = require("./thread.js");
 
 const SQLITE = "@photostructure/sqlite";
 
@@ -18,11 +18,18 @@ const OPTIONS = { path: required(kind("the path of a file, not a URI", isPath)),
 
 /** Throws an error that says what to install. */
 function checkInstalled() {
+	if (HAS_SQLITE) return;
+	const failure = (text, cause) =>
+		new ScoringError(`SqliteStore needs Node.js 22.16 or later${text}`, {
+			code: "STORE_UNAVAILABLE",
+			...(cause && { cause }),
+		});
+	if (isProgram())
+		throw failure(` in an executable that holds its program, such as ${process.execPath}`);
 	try {
-		if (!HAS_SQLITE) require.resolve(SQLITE);
+		require.resolve(SQLITE);
 	} catch (cause) {
-		const message = `SqliteStore needs Node.js 22.16 or later, or the package ${SQLITE}: npm install ${SQLITE}`;
-		throw new ScoringError(message, { code: "STORE_UNAVAILABLE", cause });
+		throw failure(`, or the package ${SQLITE}: npm install ${SQLITE}`, cause);
 	}
 }
 

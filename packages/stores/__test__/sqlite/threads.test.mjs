@@ -1,13 +1,14 @@
 /** What runs SQLite beside the caller's thread: what it inherits, and that it never ends the process. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { repeats } from "../../../../__test__/support/draws.mjs";
 import { options } from "../../conformance/fixture.js";
+import file from "../../sqlite/file.js";
 import { temporaryFile } from "./files.mjs";
 
 const TIMES = repeats(20);
@@ -70,6 +71,45 @@ for (const way of ["--require", "--import", "NODE_OPTIONS"])
 		assert.deepEqual(ended, { status: 0, signal: null, stdout: "0\n", stderr: "" });
 		assert.equal(readFileSync(log, "utf8"), "run ");
 	});
+
+const inThread = file.HAS_SQLITE && "SQLite runs in a thread";
+
+test("SqliteStore in an executable that runs its own program does not start it without end", {
+	skip: inThread || process.platform === "win32",
+}, () => {
+	const path = temporaryFile();
+	const log = join(dirname(path), "starts");
+	const program = join(dirname(path), "program");
+	writeFileSync(
+		program,
+		`#!${process.execPath}
+		const { appendFileSync, readFileSync } = require("node:fs");
+		const log = ${JSON.stringify(log)};
+		appendFileSync(log, "start ");
+		process.execPath = __filename;
+		// Not without end, should it fail.
+		if (readFileSync(log, "utf8").length > 60) process.exit(7);
+		const { SqliteStore } = require(${JSON.stringify(SQLITE)});
+		const { signal } = new AbortController();
+		const store = new SqliteStore({ path: ${JSON.stringify(path)} });
+		store.read({ ...${JSON.stringify(call)}, signal }).catch(({ code }) => console.log(code));`,
+	);
+	chmodSync(program, 0o755);
+	const { stdout, stderr } = spawnSync(program, { encoding: "utf8", timeout: 60_000 });
+	assert.equal(stdout, "STORE_UNAVAILABLE\n", stderr);
+	assert.match(stderr, /needs Node\.js 22\.16 or later in an executable .*program/);
+	assert.equal(readFileSync(log, "utf8"), "start start ");
+});
+
+test("SqliteStore in a single executable of Node.js refuses to start it", {
+	skip: inThread || (!isBuiltin("node:sea") && "Node.js cannot tell"),
+}, () => {
+	const source = `require("node:sea").isSea = () => true;
+		const { SqliteStore } = require(${JSON.stringify(SQLITE)});
+		try { new SqliteStore({ path: "none.db" }); } catch ({ code, message }) { console.log(code, message); }`;
+	const message = `SqliteStore needs Node.js 22.16 or later in an executable that holds its program, such as ${process.execPath}`;
+	assert.equal(run(source, {}).stdout, `STORE_UNAVAILABLE ${message}\n`);
+});
 
 test("SqliteStore in a worker that is terminated at any moment does not end the process", () => {
 	const source = `
