@@ -1,7 +1,7 @@
 /** Opens the file: sets it up, and checks its application and schema. */
-const { accessSync, constants, existsSync, readdirSync } = require("node:fs");
+const { accessSync, constants, existsSync, readdirSync, realpathSync } = require("node:fs");
 const { isBuiltin } = require("node:module");
-const { dirname, join } = require("node:path");
+const { basename, dirname, join } = require("node:path");
 
 /**
  * Whether Node.js has an SQLite that suffices. The addon needs a process of its own: in it a C++ exception ends the process
@@ -18,6 +18,11 @@ const SCHEMA = 1;
 const CODES = { ERROR: 1, BUSY: 5, READONLY: 8, CORRUPT: 11, CANTOPEN: 14, AUTH: 23, NOTADB: 26 };
 /** An entry beyond the head. */
 const CONSTRAINT_PRIMARYKEY = 1555;
+/** Errors of the memory that the processes share: open, size, lock, map. */
+const SHARED_MEMORY = [4618, 4874, 5130, 5386];
+const LOCAL_DISK = "write-ahead mode needs a local disk";
+/** The longest path in bytes, without the 8 of `-journal`. */
+const LONGEST_PATH = process.platform === "win32" ? Number.POSITIVE_INFINITY : 504;
 /** The binding's error for an integer that is not safe. */
 const OUT_OF_RANGE = "ERR_OUT_OF_RANGE";
 
@@ -71,9 +76,14 @@ function hasTables(db) {
 			"STORE_MISMATCH",
 			`the store has schema ${schema}, this package knows ${SCHEMA}`,
 		);
-	if (application !== 0 || schema !== 0 || count > 0)
-		throw new StoreError("STORE_MISMATCH", "the file belongs to another application");
-	return false;
+	if (application === 0 && schema === 0 && count === 0) return false;
+	const isDump = application === 0 && db.prepare(`${OBJECTS} AND name = 'novelty_head'`).get();
+	throw new StoreError(
+		"STORE_MISMATCH",
+		isDump
+			? `the file lacks what a dump leaves out: PRAGMA application_id = ${APPLICATION}; PRAGMA user_version = ${SCHEMA}`
+			: "the file belongs to another application",
+	);
 }
 
 // Without the tables of ANALYZE, and the indexes that SQLite makes for the tables.
@@ -103,8 +113,7 @@ function setUp(db) {
 	if (isNew) db.exec("PRAGMA page_size = 8192");
 	// In write-ahead mode, readers and the writer do not wait for one another.
 	const { journal_mode } = db.prepare("PRAGMA journal_mode = WAL").get();
-	if (journal_mode !== "wal")
-		throw new StoreError("STORE_UNAVAILABLE", "write-ahead mode needs a local disk");
+	if (journal_mode !== "wal") throw new StoreError("STORE_UNAVAILABLE", LOCAL_DISK);
 	// Forgotten data is overwritten. Checkpoints wait for the disk, so they are rare and write up to 32 MB.
 	db.exec("PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 4000");
 	// On macOS, syncing would otherwise leave the last writes in the drive's cache. No effect elsewhere.
@@ -135,14 +144,18 @@ function openFile(path) {
 	return db;
 }
 
-/** Returns why a file cannot be opened or written, if its folder or its permissions say it. */
+/** Returns why a file cannot be opened or written, if its place or its permissions say it. */
 function reasonOf(path) {
 	const folder = dirname(path);
 	if (!existsSync(folder)) return `: there is no folder ${folder}`;
-	for (const [kind, place] of Object.entries({ file: path, folder }))
+	const length = Buffer.byteLength(join(realpathSync(folder), basename(path)));
+	if (length > LONGEST_PATH)
+		return `: its path has ${length} bytes, expected at most ${LONGEST_PATH}`;
+	for (const place of [path, `${path}-wal`, `${path}-shm`, folder])
 		try {
 			accessSync(place, constants.W_OK);
 		} catch (error) {
+			const kind = place === folder ? "folder" : "file";
 			if (error.code !== "ENOENT") return `: the ${kind} ${place} is not writable (${error.code})`;
 		}
 	return "";
@@ -150,7 +163,9 @@ function reasonOf(path) {
 
 /** Returns the code, message and cause of an error for the caller. */
 function describe(path, error) {
-	const { code, message, errcode } = error;
+	const { code, message } = error;
+	// Statements of the addon have the primary code as `errcode`.
+	const errcode = error.sqliteExtendedCode ?? error.errcode;
 	if (error instanceof StoreError) return { code, message };
 	const isDamaged =
 		// A statement fails where the schema has been changed.
@@ -158,9 +173,11 @@ function describe(path, error) {
 		errcode === CONSTRAINT_PRIMARYKEY ||
 		code === OUT_OF_RANGE;
 	const isClosed = [CODES.READONLY, CODES.CANTOPEN].includes(codeOf(error));
+	const isRemote = SHARED_MEMORY.includes(errcode);
+	const reason = isRemote ? `: ${LOCAL_DISK}` : isClosed ? reasonOf(path) : "";
 	return {
 		code: isDamaged ? "INVALID_STORE" : "STORE_UNAVAILABLE",
-		message: message + (isClosed ? reasonOf(path) : ""),
+		message: message + reason,
 		cause: { message, errcode, code },
 	};
 }

@@ -16,7 +16,7 @@ import { ScoringError } from "@knowledgepulse/scoring";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { options, Reader } from "../../conformance/fixture.js";
 import { add, adds, forget } from "../../conformance/samples.js";
-import { openFile } from "../../sqlite/file.js";
+import { describe, openFile } from "../../sqlite/file.js";
 import { change, temporaryFile } from "./files.mjs";
 
 /** Checks that a call on a file rejects with a code and a message that names the file. */
@@ -50,6 +50,23 @@ test("SqliteStore names the file that cannot be opened", async () => {
 	await assertRejects(missing, "STORE_UNAVAILABLE", /there is no folder/, 14);
 	mkdirSync(path);
 	await assertRejects(path, "STORE_UNAVAILABLE", /unable to open/, 14);
+	if (process.platform === "win32") return;
+	const parts = [200, 200, 150].map((length) => "d".repeat(length));
+	const long = join(dirname(path), ...parts, "novelty.db");
+	mkdirSync(dirname(long), { recursive: true });
+	const message = new RegExp(
+		`its path has ${Buffer.byteLength(long)} bytes, expected at most 504$`,
+	);
+	await assertRejects(long, "STORE_UNAVAILABLE", message, 14);
+});
+
+test("SqliteStore says that a file system without shared memory is not a local disk", () => {
+	// SQLITE_IOERR_SHMOPEN, _SHMSIZE, _SHMLOCK and _SHMMAP, which no file system of this machine gives.
+	for (const errcode of [4618, 4874, 5130, 5386]) {
+		const { code, message } = describe("novelty.db", { errcode, message: "disk I/O error" });
+		const expected = "disk I/O error: write-ahead mode needs a local disk";
+		assert.deepEqual([code, message], ["STORE_UNAVAILABLE", expected]);
+	}
 });
 
 test("SqliteStore refuses files that are not stores", async () => {
@@ -68,6 +85,16 @@ test("SqliteStore refuses files that are not stores", async () => {
 		await assertRejects(path, "STORE_MISMATCH", /another application/);
 		assert.deepEqual(readFileSync(path), before);
 	}
+
+	const dumped = await fileWith(1);
+	const left = ["PRAGMA application_id = 0", "PRAGMA user_version = 0"];
+	for (const sql of left) change(dumped, sql);
+	const store = new SqliteStore({ path: dumped });
+	const { message } = await store.read(options()).catch((error) => error);
+	assert.match(message, /the file lacks what a dump leaves out: PRAGMA/);
+	for (const sql of message.match(/PRAGMA [^;]*/g)) change(dumped, sql);
+	assert.equal((await store.read(options())).head, 1);
+	await store.close();
 
 	const newer = await fileWith(1);
 	change(newer, "PRAGMA user_version = 2");
@@ -223,6 +250,13 @@ test("SqliteStore names a file or a folder that is not writable", async (t) => {
 	chmodSync(path, 0o444);
 	const third = read(path);
 	assert.ok(third.endsWith(`: the file ${path} is not writable (EACCES)\n`), third);
+	chmodSync(path, 0o666);
+	for (const end of ["-wal", "-shm"]) {
+		for (const other of ["-wal", "-shm"]) rmSync(path + other, { force: true });
+		writeFileSync(path + end, "", { mode: 0o444 });
+		const fourth = read(path);
+		assert.ok(fourth.endsWith(`: the file ${path}${end} is not writable (EACCES)\n`), fourth);
+	}
 });
 
 /** Tries until the store is available, as a scorer does. */
