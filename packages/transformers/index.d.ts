@@ -31,6 +31,8 @@ export interface Tensor {
 	size: number;
 	/** The rows as arrays. */
 	tolist(): number[][];
+	/** Does nothing. */
+	dispose(): void;
 }
 
 /**

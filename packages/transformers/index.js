@@ -40,6 +40,24 @@ function checkTexts(texts) {
 		if (typeof text !== "string") throw new TypeError(`expected a text, got ${shown(text)}`);
 }
 
+/** What tensors of transformers.js have beside those here, without their rows. */
+const OTHERS =
+	`_getitem _subarray add add_ argmax argmin clamp clamp_ clone div div_ flatten flatten_ gt indexOf item
+	location lt map map_ max mean min mul mul_ neg neg_ norm normalize normalize_ ort_tensor permute round round_ sigmoid
+	sigmoid_ slice squeeze squeeze_ stride sub sub_ sum to transpose unsqueeze unsqueeze_ view`.split(
+		/\s+/,
+	);
+
+/** Throws for what is {@link absent} from a tensor, and only for that: libraries look for members of their own. */
+const fallback = new Proxy(Object.prototype, {
+	get(target, name) {
+		const isRow = name === Symbol.iterator || /^\d+$/.test(String(name));
+		if (isRow || OTHERS.includes(name))
+			throw unsupported(`${String(name)} of a tensor`, "tolist()");
+		return Reflect.get(target, name);
+	},
+});
+
 /** Rows of numbers, as transformers.js returns them. */
 class Tensor {
 	type = "float32";
@@ -58,7 +76,11 @@ class Tensor {
 			Array.from(this.data.subarray(row * length, (row + 1) * length)),
 		);
 	}
+
+	dispose() {}
 }
+
+Object.setPrototypeOf(Tensor.prototype, fallback);
 
 exports.pipeline = async function pipeline(task, name, options = {}) {
 	const model = name ?? MODELS[0];
@@ -76,7 +98,8 @@ exports.pipeline = async function pipeline(task, name, options = {}) {
 
 	options.progress_callback?.({ status: "ready", task, model });
 	// The model is shared by everything in the process.
-	return Object.assign(extractor, { task, dispose: async () => {} });
+	const parts = { model: absent("model"), tokenizer: absent("tokenizer") };
+	return Object.assign(extractor, { task, dispose: async () => {}, ...parts });
 };
 
 /** Accepts settings of transformers.js, which have no effect here. */
@@ -94,4 +117,7 @@ exports.AutoConfig = absent("AutoConfig");
 exports.AutoModel = absent("AutoModel");
 exports.AutoProcessor = absent("AutoProcessor");
 exports.AutoTokenizer = absent("AutoTokenizer");
+exports.Tensor = absent("Tensor");
 exports.cos_sim = absent("cos_sim");
+exports.dot = absent("dot");
+exports.mean_pooling = absent("mean_pooling");

@@ -98,7 +98,27 @@ test("env takes the settings that callers make", () => {
 	assert.equal(env.cacheDir, "./models");
 });
 
-const ABSENT = ["AutoConfig", "AutoModel", "AutoProcessor", "AutoTokenizer", "cos_sim"];
+test("output names the real package for what only its tensors have", async () => {
+	const [own, real] = await Promise.all([ownExtractor(), realExtractor()]);
+	const [output, other] = await Promise.all(
+		[own, real].map((extract) => extract("hello", OPTIONS)),
+	);
+	const { prototype } = Object.getPrototypeOf(other).constructor;
+	const names = [...Reflect.ownKeys(prototype), ...Reflect.ownKeys(other), "0", "1"];
+	const absent = names.filter((name) => !(name in output));
+	assert.ok(absent.length > 40);
+	for (const name of absent)
+		assert.throws(() => output[name], missing(`${String(name)} of a tensor`));
+	assert.throws(() => own.tokenizer("hello"), missing("tokenizer"));
+	assert.throws(() => own.model.config, missing("model"));
+	// What libraries look for in any value.
+	assert.equal(JSON.parse(JSON.stringify(output)).size, 384);
+	assert.equal(await output, output);
+	assert.equal(output.asymmetricMatch, undefined);
+});
+
+const ABSENT = `AutoConfig AutoModel AutoProcessor AutoTokenizer Tensor cos_sim dot
+	mean_pooling`.split(/\s+/);
 
 for (const name of ABSENT)
 	test(`${name} can be imported, and throws when it is used`, async () => {
