@@ -58,7 +58,7 @@ export interface ScoringSpanProcessorOptions
 	onError?: ((failure: RunFailure) => unknown) | undefined;
 	/**
 	 * The `gen_ai.evaluation.score.label` of a score. Default: `"high"` above 0.6, `"low"` below 0.4, else
-	 * `"medium"`.
+	 * `"medium"`. Anything but a string is the error `"INVALID_OPTION"`, without an event.
 	 */
 	label?: ((report: ScoreReport) => string) | undefined;
 	/**

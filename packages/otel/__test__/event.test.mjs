@@ -41,6 +41,24 @@ test("gen_ai.evaluation.result has the score, a label and an explanation", async
 	assert.equal(spanContext.spanId, run.spanContext.spanId);
 });
 
+test("gen_ai.evaluation.score.label is a string, or an error", async () => {
+	for (const [value, found] of [
+		[undefined, "undefined"],
+		[5, "5"],
+		[Promise.resolve("x"), "a promise"],
+	]) {
+		const traced = await answered({
+			assumeSuccess: true,
+			scorer: scorerOf(report),
+			label: () => value,
+		});
+		const [{ error }] = traced.errors;
+		assert.equal(error.code, "INVALID_OPTION");
+		assert.equal(error.message, `label(): expected a string, got ${found}`);
+		assert.equal(traced.events().length, 0);
+	}
+});
+
 const passes = ({ score }) => (score > 0.5 ? "pass" : "fail");
 
 for (const [score, expected, label] of [

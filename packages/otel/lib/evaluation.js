@@ -1,4 +1,5 @@
 /** Scores as events of the GenAI semantic conventions, `gen_ai.evaluation.result`. */
+const { check } = require("@knowledgepulse/scoring/internal/options");
 const api = require("@opentelemetry/api");
 const { name, version } = require("../package.json");
 
@@ -21,13 +22,15 @@ function emitter(loggerProvider, labelOf) {
 	// An application registers its provider with either API, at any time; the other has one that emits nothing.
 	const providers = () => new Set(apis.map((logs) => logs.getLoggerProvider()));
 	return (report, spanContext) => {
+		const label = labelOf(report);
+		check(typeof label === "string", "label()", "a string", label);
 		const event = {
 			eventName: "gen_ai.evaluation.result",
 			severityNumber: INFO,
 			attributes: {
 				"gen_ai.evaluation.name": "knowledgepulse.value",
 				"gen_ai.evaluation.score.value": report.score,
-				"gen_ai.evaluation.score.label": labelOf(report),
+				"gen_ai.evaluation.score.label": label,
 				"gen_ai.evaluation.explanation": explanationOf(report),
 			},
 			context: api.trace.setSpanContext(api.ROOT_CONTEXT, spanContext),
