@@ -115,13 +115,20 @@ test("kp-score select reads every run once, also from standard input", async () 
 	assert.match(stderr, /^not considered: repeated 1$/m);
 	assert.deepEqual(
 		read("dropped.jsonl").map(({ id, reason }) => [id, reason]),
-		[["t:0", "repeated: another log has it too"]],
+		[["t:0", "repeated: an earlier run has its id"]],
 	);
 	const copied = await assertEnds(2, ["select", "-", "--count", "1", "--copy", "x"], { input });
 	assert.match(copied.stderr, /--copy needs files/);
 });
 
 test("kp-score select --dropped has the run that stands for each, or the reason", async () => {
+	const input = linesOf([0, 0, 1].map((n) => ({ ...runOf(n), id: undefined })));
+	const unnamed = ["-", "--novelty", "words", "--count", "2", "--dropped", "unnamed.jsonl"];
+	await assertEnds(0, ["select", ...unnamed], { input });
+	assert.deepEqual(
+		read("unnamed.jsonl").map(({ by }) => by),
+		["stdin:1"],
+	);
 	await assertEnds(0, [...SELECT, "--count", "1", "--dropped", "dropped.jsonl", "--success"]);
 	const reasons = new Map(read("dropped.jsonl").map((row) => [row.id, row]));
 	assert.deepEqual(

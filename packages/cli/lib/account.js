@@ -130,7 +130,10 @@ function accountOf({ trace, provenance, report, nearest = "", length }, { width 
 		lines.push(`  ${name.padEnd(41)} ${change}  ${style("dim", RULES[name] ?? "")}`);
 	}
 	if (novelty.maxSimilarity !== null) {
-		const found = fit(`${novelty.nearest ?? "(no id)"}: ${nearest}`, width - 19);
+		const found = fit(
+			[novelty.nearest ?? "(no id)", nearest].filter(Boolean).join(": "),
+			width - 19,
+		);
 		lines.push(style("dim", `  nearest         ${found}`));
 	}
 	return `${lines.join("\n")}\n\n`;

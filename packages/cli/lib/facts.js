@@ -57,4 +57,17 @@ function isSelected(row, { since, until, project, excludeProject = [] }) {
 	);
 }
 
-module.exports = { dateOf, factOf, factsOf, isSelected, outcomeOf, projectOf, timeOf, tokensOf };
+/** The id of a row, or its place. */
+const nameOf = ({ id, source }) => id ?? `${source.name}:${source.line}`;
+
+module.exports = {
+	dateOf,
+	factOf,
+	factsOf,
+	isSelected,
+	nameOf,
+	outcomeOf,
+	projectOf,
+	timeOf,
+	tokensOf,
+};

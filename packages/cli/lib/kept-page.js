@@ -1,6 +1,6 @@
 /** The page of kp-score select --html: the kept runs in their order, what each stands for, and the other runs. */
 const { traceOf } = require("./account.js");
-const { factsOf } = require("./facts.js");
+const { factsOf, nameOf } = require("./facts.js");
 const { htmlOf, objectivesOf, ordersOf, reasonsOf, runOf, settingsOf } = require("./page.js");
 const { count, grouped, percent } = require("./terminal.js");
 
@@ -25,8 +25,6 @@ const stepsOf = ({ steps }) => ({
 	steps: steps.slice(0, STEPS).map(shortened),
 	more: Math.max(steps.length - STEPS, 0),
 });
-
-const nameOf = ({ id, source }) => id ?? `${source.name}:${source.line}`;
 
 const memberItem = ({ row, similarity }) => [similarity.toFixed(3), row.objective, nameOf(row)];
 

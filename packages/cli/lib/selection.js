@@ -2,7 +2,7 @@
 const { textAt } = require("@knowledgepulse/scoring/internal/select");
 const { importTraces } = require("./engine.js");
 const { InputError } = require("./exit.js");
-const { isSelected, projectOf } = require("./facts.js");
+const { isSelected, nameOf, projectOf } = require("./facts.js");
 const { sourcesOf } = require("./sources.js");
 const { showProgress } = require("./terminal.js");
 const { traceOf } = require("./written.js");
@@ -88,7 +88,7 @@ class Selection {
 
 	/** Why a run is no candidate, if it is none. */
 	#reasonAgainst({ id, success, successFrom }) {
-		if (id !== null && this.#ids.has(id)) return "repeated: another log has it too";
+		if (id !== null && this.#ids.has(id)) return "repeated: an earlier run has its id";
 		this.#ids.add(id);
 		if (id !== null && this.earlier.ids.has(id)) return "kept earlier";
 		if (!this.job.options.success) return undefined;
@@ -162,18 +162,20 @@ class Selection {
 	/** Resolves to what was read of a run. */
 	itemOf = ({ index }) => this.spool.get(this.#places[index]);
 
-	/** The runs that were not kept: `{ row, reason, by, similarity }`, where `by` is the id of the run that stands for it. */
+	/** The runs that were not kept: `{ row, reason, by, similarity }`, where `by` is the id or the place of the run that stands for it. */
 	dropped(kept) {
 		const { against, memory } = this.job.options;
 		const rest = new Map(this.rows.entries());
 		const stood = [];
 		for (const { index } of kept) rest.delete(index);
-		for (const { id, members } of kept)
+		for (const { index: place, members } of kept) {
+			const by = nameOf(this.rows[place]);
 			for (const { index, similarity } of members) {
 				const row = rest.get(index);
 				rest.delete(index);
-				if (row) stood.push({ row, reason: "another run stands for it", by: id, similarity });
+				if (row) stood.push({ row, reason: "another run stands for it", by, similarity });
 			}
+		}
 		const isEarlier = against !== undefined || memory !== undefined;
 		const reason = isEarlier ? "a run kept earlier stands for it" : "like no kept run";
 		return {
