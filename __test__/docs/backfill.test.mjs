@@ -1,7 +1,14 @@
 /** The recipe backfill.ts, with workers that are killed. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, renameSync, statSync } from "node:fs";
+import {
+	existsSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -80,4 +87,22 @@ test("backfill.ts gives the bytes of one process when all workers are killed wit
 	assert.equal(damages.length, 9);
 	for (const { lines, first } of damages)
 		assert.deepEqual([lines, /invalid JSON/.test(first)], ["1", true]);
+
+	// Files that are no logs are left out; of names that differ in their ending alone nothing is sent.
+	const sent = async () => {
+		const { problem, stderr } = await fleet.send();
+		const jobs = await fleet.server.query("SELECT FROM pgboss.job WHERE name = 'backfill'");
+		return { fails: problem !== null, stderr, jobs: jobs.length };
+	};
+	const logs = join(fleet.folder, "logs");
+	const strange = join(logs, "project-0/.DS_Store");
+	for (const path of [join(logs, ".DS_Store"), strange]) writeFileSync(path, "");
+	assert.deepEqual(await sent(), { fails: false, stderr: `${strange}: no log\n`, jobs: 18 });
+	const twice = join(logs, "project-0/2026-10.ndjson");
+	writeFileSync(twice, "");
+	const { stderr, ...refused } = await sent();
+	assert.deepEqual(refused, { fails: true, jobs: 18 });
+	assert.ok(
+		stderr.includes(`${twice}: expected another name than 2026-10.jsonl without the ending`),
+	);
 });

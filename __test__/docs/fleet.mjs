@@ -96,13 +96,15 @@ export async function startFleet(t, { env, ...shape }) {
 	const DATABASE_URL = `postgres://postgres@/postgres?host=${encodeURIComponent(server.folder)}`;
 	const options = { env: { ...process.env, ...env, DATABASE_URL, KEEP: String(KEEP) } };
 	const command = (name) => [process.execPath, recipe, name, folder];
-	const { problem, stderr } = await execute(command("send"), options);
+	const send = () => execute(command("send"), options);
+	const { problem, stderr } = await send();
 	assert.equal(problem, null, stderr);
 	const workers = [];
 	t.after(() => workers.map((worker) => worker.stop()));
 	return {
 		home,
 		folder,
+		send,
 		server,
 		/** Starts a worker in the place of one that was killed. */
 		start(place = workers.length) {

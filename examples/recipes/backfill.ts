@@ -36,10 +36,12 @@ const exists = (path: string) =>
 		() => false,
 	);
 
+const isFolder = async (path: string) => (await stat(path)).isDirectory();
+
 /** The logs of a part, in order of their names. */
 async function logsOf({ project, part }: Part) {
 	const path = join(folder, "logs", project, part);
-	if (!(await stat(path)).isDirectory()) return [path];
+	if (!(await isFolder(path))) return [path];
 	const names = await readdir(path, { recursive: true });
 	return names
 		.filter((name) => LOG.test(name))
@@ -111,7 +113,35 @@ async function score(one: Part) {
 	scorer.close();
 }
 
+/** What is in a folder, in order of its names. */
+const namesIn = async (path: string) => (await readdir(path)).sort();
+
+/** The parts of a project. What is made of them has their names without the ending, so these differ. */
+async function partsOf(project: string) {
+	const parts = new Map<string, string>();
+	for (const part of await namesIn(join(folder, "logs", project))) {
+		const path = join(folder, "logs", project, part);
+		const name = part.replace(LOG, "");
+		if (parts.has(name))
+			throw new Error(`${path}: expected another name than ${parts.get(name)} without the ending`);
+		if (LOG.test(part) || (await isFolder(path))) parts.set(name, part);
+		else console.error(`${path}: no log`);
+	}
+	return [...parts.values()];
+}
+
+async function projects() {
+	const found: Part[][] = [];
+	for (const project of await namesIn(join(folder, "logs"))) {
+		if (!(await isFolder(join(folder, "logs", project)))) continue;
+		const parts = await partsOf(project);
+		found.push(parts.map((part, index) => ({ project, part, before: parts[index - 1] })));
+	}
+	return found.flat();
+}
+
 async function send(boss: PgBoss) {
+	const parts = await projects();
 	await boss.createQueue(QUEUE, {
 		// One part of a project after another, also when one is tried again.
 		policy: "key_strict_fifo",
@@ -123,14 +153,7 @@ async function send(boss: PgBoss) {
 		retryBackoff: true,
 		retryDelayMax: 60,
 	});
-	for (const project of (await readdir(join(folder, "logs"))).sort()) {
-		let before: string | undefined;
-		for (const part of (await readdir(join(folder, "logs", project))).sort()) {
-			const data: Part = { project, part, before };
-			await boss.send(QUEUE, data, { singletonKey: project });
-			before = part;
-		}
-	}
+	for (const data of parts) await boss.send(QUEUE, data, { singletonKey: data.project });
 	await boss.stop();
 }
 
