@@ -36,7 +36,9 @@ async function administer(place, more) {
 	assert.deepEqual(await answered(store, "forget-before", "2026-01-31"), { forgotten: 0 });
 	const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
 	assert.deepEqual(await answered(store, "forget-before", tomorrow), { forgotten: 3 });
+	assert.deepEqual(await answered(place, "list"), { namespace: ["support"] });
 	assert.deepEqual(await answered(place, "drop", "support"), { dropped: "support" });
+	assert.deepEqual(await answered(place, "list"), { namespace: [] });
 	for (const [args, message] of [
 		[["status"], /no such namespace/],
 		[["drop", "support"], /no namespace support in the store/],
@@ -54,7 +56,7 @@ test("kp-score store makes, shows and cleans a file of SQLite", async () => {
 
 test("kp-score store says what it expects", async () => {
 	for (const [args, message] of [
-		[["make"], /expected init, status, drop, forget-before, found make/],
+		[["make"], /expected init, list, status, drop, forget-before, found make/],
 		[["drop"], /store drop: expected NAMESPACE, found none/],
 		[["status", "x"], /store status: expected no value, found x/],
 		[["forget-before", "2026-02-30"], /forget-before 2026-02-30: Expected a day/],

@@ -360,6 +360,7 @@ scored as kp-score score does.
 		more: `
 The action is one of
   init                 makes tables that are missing, or the file, and with bounds or --novelty the namespace
+  list                 shows the names of all namespaces
   status               shows the bounds and the model of the namespace, its entries, and their bytes
   drop NAMESPACE       deletes a namespace with all of its entries
   forget-before DATE   deletes the entries that were added before a day such as 2026-01-31, or 7d ago

@@ -74,12 +74,17 @@ export class PostgresStore implements NoveltyStore {
 	read(options: StoreOptions): Promise<StorePage>;
 	/** Resolves to the header of the namespace; `null` if there is none, which it does not create. */
 	header(options: { signal: AbortSignal }): Promise<StoreHeader | null>;
+	/** Resolves to the names of all namespaces, in order. */
+	namespaces(options?: { signal?: AbortSignal | undefined }): Promise<string[]>;
 	/**
 	 * Deletes the entries that were appended before a date, such as `new Date(Date.now() - 30 * 86_400_000)`. Scorers read
 	 * what is left with their next call. Returns how many entries were deleted.
 	 */
 	forgetBefore(date: Date, options?: { signal?: AbortSignal | undefined }): Promise<number>;
-	/** Deletes a namespace, which the next call of a scorer creates anew, with any bounds. Returns whether it existed. */
+	/**
+	 * Deletes a namespace. The next call of a scorer that still has it creates it anew, with any bounds. Returns whether it
+	 * existed.
+	 */
 	drop(namespace: string, options?: { signal?: AbortSignal | undefined }): Promise<boolean>;
 	/**
 	 * Applies the migrations that the database lacks, each in a transaction. Several processes may do so at the same

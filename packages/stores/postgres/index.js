@@ -16,7 +16,7 @@ const {
 	mismatch,
 } = require("./migrations.js");
 const { SHARED, checkIds, readRemoval, readStoreOptions } = require("../options.js");
-const { callFunction, removeBy, writeEntries } = require("./wire.js");
+const { callFunction, namesOf, removeBy, writeEntries } = require("./wire.js");
 
 /** The PostgreSQL errors for missing schemas, tables and functions. */
 const UNDEFINED = ["3F000", "42883", "42P01"];
@@ -79,8 +79,8 @@ exports.PostgresStore = class PostgresStore {
 	#pool;
 	/** Whether calls need a transaction of their own because of the default isolation level. */
 	#needsTransaction = false;
-	/** Whether the schema is known to be that of this role or a superuser. */
-	#isClaimed = false;
+	/** Whether the schema is known to be no newer and, if it may be migrated, that of this role or a superuser. */
+	#isChecked = false;
 	#calls = new Set();
 	#closing;
 
@@ -115,6 +115,12 @@ exports.PostgresStore = class PostgresStore {
 		const options = { header, after: null, limit: 1, signal };
 		const page = await this.#track(() => this.#call("read", options));
 		return page?.header ?? null;
+	}
+
+	async namespaces(options = {}) {
+		const { signal } = readOptions(options, { signal: kinds.signal });
+		const work = () => withClient(this.#pool, signal, namesOf);
+		return this.#track(() => this.#run(signal, work));
 	}
 
 	async forgetBefore(date, options) {
@@ -201,9 +207,10 @@ exports.PostgresStore = class PostgresStore {
 	/** Runs queries, again if what an error says can be mended. */
 	async #run(signal, work) {
 		let mayMigrate = this.#options.migrate;
-		if (mayMigrate && !this.#isClaimed) {
-			await claim(this.#pool, signal);
-			this.#isClaimed = true;
+		if (!this.#isChecked) {
+			if (mayMigrate) await claim(this.#pool, signal);
+			await isOlder(this.#pool, signal);
+			this.#isChecked = true;
 		}
 		for (;;) {
 			const neededTransaction = this.#needsTransaction;

@@ -42,6 +42,13 @@ async function callFunction(client, name, values) {
 	return { header, epoch, head, first, reset, entries };
 }
 
+/** Returns the names of all namespaces, in order. */
+async function namesOf(client) {
+	const text = "SELECT namespace FROM kp_novelty.head ORDER BY namespace";
+	const { rows } = await client.query({ text, rowMode: "array" });
+	return rows.flat();
+}
+
 const REMOVALS = {
 	forgetBefore: "kp_novelty.forget_before_v1($1::pg_catalog.text, $2::pg_catalog.int8)",
 	drop: "kp_novelty.drop_v1($1::pg_catalog.text)",
@@ -75,4 +82,4 @@ function writeEntries(entries) {
 	];
 }
 
-module.exports = { callFunction, removeBy, writeEntries };
+module.exports = { callFunction, namesOf, removeBy, writeEntries };

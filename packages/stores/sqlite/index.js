@@ -1,7 +1,7 @@
 /** A store in an SQLite file. This thread only passes messages: SQLite runs in `worker.js`. */
 const { resolve } = require("node:path");
 const { ScoringError } = require("@knowledgepulse/scoring");
-const { kind, required } = require("@knowledgepulse/scoring/internal/options");
+const { kind, kinds, readOptions, required } = require("@knowledgepulse/scoring/internal/options");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { pack, unpack } = require("../entries.js");
 const { SHARED, checkIds, readRemoval, readStoreOptions } = require("../options.js");
@@ -56,6 +56,11 @@ class SqliteStore {
 
 	async read({ header, after, limit, signal }) {
 		return this.#page("read", { header, after, limit }, signal);
+	}
+
+	async namespaces(options = {}) {
+		const { signal } = readOptions(options, { signal: kinds.signal });
+		return this.#call("namespaces", {}, signal);
 	}
 
 	async forgetBefore(date, options) {

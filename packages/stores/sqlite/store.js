@@ -7,6 +7,7 @@ const REPETITION_MS = 60_000;
 
 // Times are read as REAL, because the binding refuses integers that are not safe.
 const STATEMENTS = {
+	names: "SELECT name FROM novelty_head ORDER BY name",
 	head: `SELECT namespace, header, epoch, seq, first, CAST(at AS REAL) AS at
 		FROM novelty_head WHERE name = ?`,
 	create:
@@ -75,6 +76,11 @@ class Namespace {
 	header() {
 		const head = this.#transaction("BEGIN", () => this.#sql.head.get(this.#name));
 		return head ? JSON.parse(head.header) : null;
+	}
+
+	/** Returns the names of all namespaces, in order. */
+	names() {
+		return this.#transaction("BEGIN", () => this.#sql.names.all().map(({ name }) => name));
 	}
 
 	append({ entries, keepFrom, ...options }) {

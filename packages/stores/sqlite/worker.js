@@ -40,6 +40,7 @@ const methods = {
 		packed(store.append({ ...options, entries: unpack(json, bytes) })),
 	read: (options) => packed(store.read(options)),
 	header: () => store.header(),
+	namespaces: () => store.names(),
 	forgetBefore: ({ before }) => store.forgetBefore(before),
 	drop: ({ name }) => store.drop(name),
 };

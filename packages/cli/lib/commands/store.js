@@ -50,6 +50,8 @@ async function status(store, { url }) {
 	return { namespace, entries, bytes, ...written, ...header };
 }
 
+const list = async (store) => ({ namespace: (await store?.namespaces()) ?? [] });
+
 async function drop(store, { value: namespace }) {
 	if (!(await store.drop(namespace)))
 		throw new InputError(`no namespace ${namespace} in the store`);
@@ -69,6 +71,7 @@ async function forgetBefore(store, { value }) {
 /** The actions, and the values that they need. */
 const ACTIONS = {
 	init: [init],
+	list: [list],
 	status: [status],
 	drop: [drop, "NAMESPACE"],
 	"forget-before": [forgetBefore, "DATE"],
@@ -76,7 +79,9 @@ const ACTIONS = {
 
 const textOf = (found) =>
 	Object.entries(found)
-		.map(([name, value]) => `${style("dim", name.padEnd(11))} ${value ?? "none"}\n`)
+		.flatMap(([name, value]) =>
+			[value ?? "none"].flat().map((one) => `${style("dim", name.padEnd(11))} ${one}\n`),
+		)
 		.join("");
 
 module.exports = async function administer([action, value], options) {
@@ -95,7 +100,7 @@ module.exports = async function administer([action, value], options) {
 	const creates = act === init && /^sqlite:/i.test(url);
 	const store = storeOf(
 		creates ? `${url}${url.includes("?") ? "&" : "?"}create=1` : url,
-		act !== status,
+		![list, status].includes(act),
 	);
 	if (store) atEnd(() => store.close());
 	const output = new Output(process.stdout, options);

@@ -49,14 +49,18 @@ describe("migrations", { skip: missing }, () => {
 		inDatabase(async (pool) => {
 			const store = new PostgresStore({ pool, migrate: true });
 			await store.append([add()], options());
-			await pool.query(`INSERT INTO kp_novelty.migrations VALUES (2);
-				ALTER FUNCTION kp_novelty.append_v1 RENAME TO append_v2;
-				ALTER FUNCTION kp_novelty.read_v1 RENAME TO read_v2`);
 			const newer = {
 				...MISMATCH,
 				message:
 					"the database has migration 2 of @knowledgepulse/scoring-stores, this version knows 1: update the package",
 			};
+			await pool.query("INSERT INTO kp_novelty.migrations VALUES (2)");
+			for (const migrate of [false, true]) {
+				const opened = new PostgresStore({ pool, migrate });
+				await assert.rejects(opened.read(options()), newer);
+			}
+			await pool.query(`ALTER FUNCTION kp_novelty.append_v1 RENAME TO append_v2;
+				ALTER FUNCTION kp_novelty.read_v1 RENAME TO read_v2`);
 			await assert.rejects(store.append([add()], options()), newer);
 			await assert.rejects(store.read(options()), newer);
 			await assert.rejects(store.migrate(), newer);

@@ -13,12 +13,28 @@ const TENANTS = ["acme", "globex"];
 
 const { server, pool } = await startForStores({ after });
 
+async function countSecured(client) {
+	const { rows } = await client.query("SELECT FROM pg_class WHERE relrowsecurity");
+	return rows.length;
+}
+
 describe("row-level security", { skip: missing }, () => {
 	const pools = {};
 	before(async () => {
 		const internal = new PostgresStore({ pool, namespace: "internal" });
 		await internal.append([add("secret")], options());
-		await pool.query(await readFile(RECIPE, "utf8"));
+		const recipe = await readFile(RECIPE, "utf8");
+		// An owner without the right to create roles changes nothing.
+		await pool.query(`CREATE ROLE owner LOGIN; ALTER TABLE kp_novelty.head OWNER TO owner;
+			ALTER TABLE kp_novelty.entries OWNER TO owner; ALTER SCHEMA kp_novelty OWNER TO owner`);
+		const owner = new pg.Client(server.config({ user: "owner" }));
+		await owner.connect();
+		await assert.rejects(owner.query(recipe), { code: "42501" });
+		await owner.query("ROLLBACK");
+		assert.equal(await countSecured(owner), 0);
+		await owner.end();
+		await pool.query(recipe);
+		assert.equal(await countSecured(pool), 2);
 		for (const user of TENANTS) {
 			await pool.query(`CREATE ROLE ${user} LOGIN NOBYPASSRLS IN ROLE kp_novelty_tenant`);
 			pools[user] = new pg.Pool(server.config({ user }));

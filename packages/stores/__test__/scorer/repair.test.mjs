@@ -183,8 +183,10 @@ for (const [name, { skip, table, where, bytes, make }] of Object.entries(STORES)
 		const scorer = new Scorer({ ...SCORER, storeMode: "required", store: other });
 		await answerOf(scorer, "words 1 other");
 		await answerOf(new Scorer({ ...SCORER, store }), "words 1 own");
+		assert.deepEqual(await store.namespaces(), [NAMESPACE, "other"].sort());
 		assert.equal(await store.drop("other"), true);
 		assert.equal(await store.drop("other"), false);
+		assert.deepEqual(await store.namespaces(), [NAMESPACE]);
 		assert.equal((await entriesOf(store)).length, 1);
 		const { seq, maxSimilarity } = await answerOf(scorer, "words 1 again");
 		assert.deepEqual([seq, maxSimilarity], [1, null]);
@@ -202,6 +204,7 @@ for (const [name, { skip, table, where, bytes, make }] of Object.entries(STORES)
 		await assert.rejects(store.forgetBefore(new Date(0), { signal }), signal.reason);
 		await assert.rejects(store.drop("other", { signal }), signal.reason);
 		await assert.rejects(store.drop("other", { force: true }), { path: "force" });
+		await assert.rejects(store.namespaces({ signal }), signal.reason);
 		await store.close();
 		await assert.rejects(store.drop("other"), { code: "CLOSED" });
 	});
