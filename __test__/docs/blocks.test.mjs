@@ -140,6 +140,49 @@ describe("the documentation", () => {
 		});
 });
 
+test("the health and the metrics of docs/operating.md are of one scorer, and recover without a call", async () => {
+	const blocks = modules.filter(({ name }) => name.startsWith("docs/operating.md"));
+	const code = blocks
+		.map(({ code }) => code)
+		.join("")
+		.replace("new Scorer(", "new Scorer(options");
+	assert.equal(blocks.length, 2);
+	writeFileSync(
+		join(folder, "operating.mjs"),
+		`import { MyStore } from "./my-store.js";
+import { trace } from "./prelude.mjs";
+let isUp = true;
+const store = new MyStore({ namespace: "health" });
+const { read, append } = store;
+const ifUp = (call) => (...values) => isUp ? call.apply(store, values) : Promise.reject(new Error("down"));
+Object.assign(store, { read: ifUp(read), append: ifUp(append) });
+const options = { novelty: "words", store };
+let observe;
+const instrument = { record() {}, addCallback() {} };
+const counter = { addCallback: (callback) => { observe = callback; } };
+metrics.setGlobalMeterProvider({
+	getMeter: () => ({
+		createHistogram: () => instrument,
+		createObservableCounter: () => counter,
+		createObservableGauge: () => instrument,
+	}),
+});
+${code}
+const found = [await health()];
+isUp = false;
+await scorer.evaluateValue(trace);
+found.push(await health());
+isUp = true;
+// A store that could not be reached is not asked for a second.
+while ((await health()) !== null) await new Promise((resolve) => setTimeout(resolve, 100));
+observe({ observe: (count, { outcome }) => outcome === "answered" && found.push(count) });
+console.log(JSON.stringify(found));
+process.exit();`,
+	);
+	const { stdout } = await execute(process.execPath, ["operating.mjs"]);
+	assert.deepEqual(JSON.parse(stdout), [null, "down", 1]);
+});
+
 describe("the documentation", { skip: noShell }, () => {
 	const pattern =
 		/^(?:\$ )?((?:.* \| )?(?:kp-score|npx @knowledgepulse\/scoring-cli|node examples\/) ?.*)$/gm;
