@@ -272,6 +272,9 @@ describe("connections", { skip: missing }, () => {
 		assert.equal((await readAll(store)).length, 1);
 	});
 
+	/** Whether a query is a call of a scorer, and not about the schema. */
+	const isCall = ({ text = "" }) => text.includes("_v1(");
+
 	test("append waits for the disk if durable, and for removals", async () => {
 		// What the store sends, followed by a question within its transaction.
 		const settings = [];
@@ -279,7 +282,7 @@ describe("connections", { skip: missing }, () => {
 			await client.query("BEGIN");
 			const result = await client.query(config);
 			const { rows } = await client.query("SHOW synchronous_commit");
-			settings.push(rows[0].synchronous_commit);
+			if (isCall(config)) settings.push(rows[0].synchronous_commit);
 			await client.query("COMMIT");
 			return result;
 		});
@@ -292,7 +295,7 @@ describe("connections", { skip: missing }, () => {
 	test("the text of a statement has nothing of its entries, and is the same for all calls", async () => {
 		const texts = new Set();
 		const listening = withQuery((client, config) => {
-			texts.add(config.text ?? config);
+			if (isCall(config)) texts.add(config.text);
 			return client.query(config);
 		});
 		for (const namespace of ["one", "two"]) {
