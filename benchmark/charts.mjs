@@ -15,8 +15,6 @@ const SIDE_NAMES = {
 	exact: "this package, exact",
 	fast: "this package, fast",
 	typescript: "TypeScript, float32",
-	q8: "TypeScript, q8",
-	transformers4: "transformers.js 4",
 };
 
 const STORE_NAMES = {
@@ -30,9 +28,7 @@ const COLOURS = {
 	ours: "#0b5cad",
 	fast: "#4aa3df",
 	typescript: "#b5541c",
-	q8: "#e3a15f",
 	usearch: "#8a8f98",
-	transformers4: "#8a8f98",
 };
 
 const TEXT = { color: INK, fontSize: 13 };

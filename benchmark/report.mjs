@@ -35,8 +35,6 @@ const SIDE_COLUMNS = {
 		exact: "ours exact",
 		fast: "ours fast",
 		typescript: "ts",
-		q8: "ts q8",
-		transformers4: "ts 4",
 	},
 	ratios: ["exact/typescript", "fast/typescript"],
 };

@@ -9,7 +9,7 @@ import { draw } from "./charts.mjs";
 import { Contest, measureCache, measureFile, measureFirstScore } from "./measure.mjs";
 import { measurePeaks, sharesOf } from "./peaks.mjs";
 import { find, latestRecord, mapValues, read, recordFile, render, write } from "./report.mjs";
-import { Agreement, availableSides, describeEnvironment } from "./sides.mjs";
+import { Agreement, describeEnvironment, SIDES } from "./sides.mjs";
 
 async function measure(plan, sides, agreement, peaks, environment) {
 	say("first score");
@@ -102,17 +102,16 @@ async function main() {
 		return;
 	}
 	const agreement = new Agreement();
-	const { sides, missing } = availableSides();
-	for (const name of FILES.filter((name) => !isAvailable(name))) {
-		missing.push(`There is no file with ${name} runs; they are left out.`);
-	}
-	const environment = describeEnvironment(sides);
+	const missing = FILES.filter((name) => !isAvailable(name)).map(
+		(name) => `There is no file with ${name} runs; they are left out.`,
+	);
+	const environment = describeEnvironment();
 	say("peaks");
 	const peaks = measurePeaks();
 	if (!peaks) missing.push("cargo bench failed or is missing: shares of peak are left out.");
 	for (const sentence of missing) console.error(`benchmark: ${sentence}`);
 	const plan = quick ? QUICK : FULL;
-	const measured = await measure(plan, sides, agreement, peaks, environment);
+	const measured = await measure(plan, SIDES, agreement, peaks, environment);
 	const report = { ...measured, quick, differences: agreement.greatest };
 	console.log([...missing, render(report)].join("\n"));
 	if (json) write(json, report);

@@ -1,24 +1,15 @@
 /** The sides, their models and packages, and the machine. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 
 /** The repository. */
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** The quantised plain export; absent if it could not be made. */
-const Q8_MODEL = path.join(
-	ROOT,
-	"benchmark/.model/Xenova/all-MiniLM-L6-v2/onnx/model_quantized.onnx",
-);
-
-/** The folder for the newest transformers.js; empty if that could not be installed. */
-const TRANSFORMERS_4 = path.join(ROOT, "benchmark/transformers-4");
-
-const SIDES = ["exact", "fast", "typescript", "q8", "transformers4"];
+export const SIDES = ["exact", "fast", "typescript"];
 
 export function isOurs(side) {
 	return side === "exact" || side === "fast";
@@ -32,15 +23,9 @@ export function environmentOf(side) {
 
 /** Imports a side. */
 export async function loadScorer(side) {
-	if (isOurs(side)) {
-		return import("@knowledgepulse/scoring");
-	}
-	const typescript = await import("../__test__/oracle/evaluate-value.mjs");
-	typescript.useModel(side === "q8" ? "q8" : "fp32");
-	if (side === "transformers4") {
-		typescript.useLibrary(pathToFileURL(libraryOf(TRANSFORMERS_4)).href);
-	}
-	return typescript;
+	return isOurs(side)
+		? import("@knowledgepulse/scoring")
+		: import("../__test__/oracle/evaluate-value.mjs");
 }
 
 /** Fails if scores were made without the model, because that would be fast but no comparison. */
@@ -49,32 +34,13 @@ export function assertModel(scorer) {
 	if (state !== "ready") throw new Error(`the embedder is ${state}`);
 }
 
-/** The sides that can be measured here, and a sentence for each that cannot. */
-export function availableSides() {
-	const reasons = {};
-	if (!existsSync(Q8_MODEL)) {
-		reasons.q8 = "There is no quantised model: TypeScript with q8 is left out.";
-	}
-	// npm writes this file last.
-	if (!existsSync(path.join(TRANSFORMERS_4, "node_modules/.package-lock.json"))) {
-		reasons.transformers4 = "transformers.js 4 is not installed: it is left out.";
-	}
-	return {
-		sides: SIDES.filter((side) => reasons[side] === undefined),
-		missing: Object.values(reasons),
-	};
-}
-
 const TRANSFORMERS = "@huggingface/transformers";
 
 /** Describes this machine. */
-export function describeEnvironment(sides) {
-	const onnxRuntime = { typescript: runtimeOf(ROOT) };
+export function describeEnvironment() {
+	const { resolve } = createRequire(import.meta.url);
+	const runtime = createRequire(resolve(TRANSFORMERS))("onnxruntime-node/package.json").version;
 	const packages = { [TRANSFORMERS]: versionOf(TRANSFORMERS), usearch: versionOf("usearch") };
-	if (sides.includes("transformers4")) {
-		packages[`${TRANSFORMERS} of ts 4`] = versionOf(TRANSFORMERS, TRANSFORMERS_4);
-		onnxRuntime["ts 4"] = runtimeOf(TRANSFORMERS_4);
-	}
 	return {
 		date: new Date().toISOString(),
 		cpu: os.cpus()[0].model,
@@ -84,7 +50,7 @@ export function describeEnvironment(sides) {
 		load: os.loadavg()[0],
 		system: `${os.type()} ${os.release()} ${os.arch()}`,
 		node: process.version,
-		onnxRuntime,
+		onnxRuntime: { typescript: runtime },
 		packages,
 	};
 }
@@ -104,19 +70,9 @@ function registers() {
 	return has("avx2") ? "AVX2" : "none of AVX2 or later";
 }
 
-/** The transformers.js of a folder. */
-function libraryOf(folder) {
-	return createRequire(path.join(folder, "package.json")).resolve(TRANSFORMERS);
-}
-
-/** The version that the transformers.js of a folder loads, wherever that was installed. */
-function runtimeOf(folder) {
-	return createRequire(libraryOf(folder))("onnxruntime-node/package.json").version;
-}
-
 /** The installed version; not every package lets its package.json be required. */
-function versionOf(name, folder = ROOT) {
-	const file = path.join(folder, "node_modules", name, "package.json");
+function versionOf(name) {
+	const file = path.join(ROOT, "node_modules", name, "package.json");
 	return JSON.parse(readFileSync(file, "utf8")).version;
 }
 
@@ -128,16 +84,13 @@ const FAST_TOLERANCE = 0.006;
 
 /** Returns the tolerance of a side against a float32 implementation. */
 export function toleranceOf(side) {
-	if (side === "fast") return FAST_TOLERANCE;
-	return side === "q8" ? Number.POSITIVE_INFINITY : EXACT_TOLERANCE;
+	return side === "fast" ? FAST_TOLERANCE : EXACT_TOLERANCE;
 }
 
 /** The sides that are compared with each other. */
 const PAIRS = [
 	["exact", "typescript"],
 	["fast", "exact"],
-	["q8", "typescript"],
-	["transformers4", "typescript"],
 ];
 
 /** Compares numbers, and remembers the greatest difference of each comparison. */

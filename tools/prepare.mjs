@@ -4,8 +4,7 @@
  *
  *     node tools/prepare.mjs           the package: addon, model, ONNX Runtime (npm run demo)
  *     node tools/prepare.mjs --all     also what the tests need
- *     node tools/prepare.mjs --bench   also the other sides of the benchmark, and the addon as it is
- *                                      published (npm run bench)
+ *     node tools/prepare.mjs --bench   the same, with the addon as it is published (npm run bench)
  */
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +21,7 @@ import {
 	writeCommonFiles,
 } from "./lib/build.mjs";
 import { installPackage } from "./lib/cache.mjs";
-import { attempt, capture, fail, root, SHELL } from "./lib/run.mjs";
+import { capture, fail, root, SHELL } from "./lib/run.mjs";
 import { logged, say, step } from "./lib/steps.mjs";
 import { kept } from "./lib/unchanged.mjs";
 import { PLATFORMS } from "./package/platforms.mjs";
@@ -97,16 +96,6 @@ export const prepareTestModels = () =>
 		assets("models for tests", "--plain", "benchmark/.model", "--own-models", "__test__/.models"),
 	);
 
-/** The quantised model and transformers.js 4. Both are optional: their programs say why one cannot be made. */
-function prepareOtherSides() {
-	const stdio = ["inherit", process.stderr, "inherit"];
-	attempt(python(), ["benchmark/q8/prepare.py"], { stdio });
-	const cwd = join(root, "benchmark/transformers-4");
-	if (hasPackages(cwd)) return;
-	console.error("bench: installing transformers.js 4 (470 MB)");
-	attempt("npm", ["ci", "--loglevel=error"], { ...SHELL, stdio, cwd });
-}
-
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
 	const bench = process.argv.includes("--bench");
 	const all = bench || process.argv.includes("--all");
@@ -118,5 +107,4 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 		prepareModel().then(() => all && prepareTestModels()),
 		prepareAddon(bench ? "release" : CHECKOUT),
 	]);
-	if (bench) prepareOtherSides();
 }

@@ -5,24 +5,11 @@ const MODEL_FOLDER = fileURLToPath(new URL("../../benchmark/.model/", import.met
 
 const MODEL = "Xenova/all-MiniLM-L6-v2";
 
-/** The module to import: the transformers.js of the repository, or another one. */
-let library = "@huggingface/transformers";
-let dtype = "fp32";
 let loading;
-
-/** Chooses the file of the model; to be called before the first text. */
-export function useModel(precision) {
-	dtype = precision;
-}
-
-/** Chooses another transformers.js, by the URL of its module; to be called before the first text. */
-export function useLibrary(url) {
-	library = url;
-}
 
 /** Imports transformers.js. */
 export async function importLibrary() {
-	const transformers = await import(library);
+	const transformers = await import("@huggingface/transformers");
 	transformers.env.localModelPath = MODEL_FOLDER;
 	transformers.env.allowRemoteModels = false;
 	return transformers;
@@ -30,7 +17,7 @@ export async function importLibrary() {
 
 async function load() {
 	const { pipeline } = await importLibrary();
-	return pipeline("feature-extraction", MODEL, { dtype });
+	return pipeline("feature-extraction", MODEL, { dtype: "fp32" });
 }
 
 /** Returns the embedding of a text: 384 numbers, L2-normalised. The first call loads the model. */

@@ -4,10 +4,10 @@
  * fails instead of using novelty 0.5, so that no comparison succeeds without the model.
  */
 
-import { embed, importLibrary, useLibrary, useModel } from "./embedder.mjs";
+import { embed, importLibrary } from "./embedder.mjs";
 import { profilesWith, Scorer, scoreOf, UNKNOWN_NOVELTY } from "./scorer.mjs";
 
-export { importLibrary, useLibrary, useModel };
+export { importLibrary };
 
 const scorer = new Scorer({ embed });
 const profiles = profilesWith();
