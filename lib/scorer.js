@@ -228,17 +228,19 @@ module.exports = class Scorer {
 	}
 
 	static async load(path, options) {
-		const { stat } = require("node:fs/promises");
 		const { contents } = require("./sources.js");
 		const file = fileOf(path, "path");
 		const given = scorerOptions(options, SIGNAL);
 		const load = async () => {
-			const stats = await stat(file);
-			// A device may have no end.
-			if (!stats.isFile())
-				throw invalidOption(file, "a snapshot", "no regular file", "INVALID_SNAPSHOT");
-			const pieces = attempt(() => new native.SnapshotPieces(stats.size, file));
-			for await (const piece of contents(file)) {
+			let pieces;
+			// Of the file that is open: another one may take its place at any time.
+			const onOpen = (found) => {
+				// A device may have no end.
+				if (!found.isFile())
+					throw invalidOption(file, "a snapshot", "no regular file", "INVALID_SNAPSHOT");
+				pieces = attempt(() => new native.SnapshotPieces(found.size, file));
+			};
+			for await (const piece of contents(file, onOpen)) {
 				given.signal?.throwIfAborted();
 				pieces.push(piece);
 			}

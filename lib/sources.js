@@ -1,14 +1,19 @@
 /** The sources of an import: files, text, bytes, streams and messages, read in pieces. */
 const { Buffer } = require("node:buffer");
 const fs = require("node:fs");
-const { open, stat } = require("node:fs/promises");
+const { stat } = require("node:fs/promises");
 const { resolve } = require("node:path");
 const { Readable } = require("node:stream");
+const { clearTimeout, setTimeout } = require("node:timers");
 const { promisify } = require("node:util");
 const { isUint8Array } = require("node:util/types");
 const { ImportError, reasonOf } = require("./errors.js");
 const { check, fileOf, isObject, isString, isUrl, own } = require("./options.js");
 const { ignore, untilClosed } = require("./signals.js");
+
+const [openFd, readFd, fstat, closeFd] = [fs.open, fs.read, fs.fstat, fs.close].map((call) =>
+	promisify(call),
+);
 
 /** The maximum length of a piece, in bytes or in characters of a text. */
 const PIECE = 2 ** 20;
@@ -40,29 +45,77 @@ const READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
 const named = (error, path) =>
 	Object.assign(error, { path, message: `${error.message} '${path}'` });
 
-/** The contents of a file. While a piece is used, the next one is read. */
-async function* contents(path) {
-	const file = await open(path, READ);
+/** How long a file that is not read stays open. Nobody may come back for the rest, and an iterator can be dropped unnoticed. */
+const IDLE_MS = 100;
+
+const STALE = { code: "ESTALE", syscall: "read" };
+
+/** A regular file that is read from its start. It is a number, not a `FileHandle`, whose collection ends the process. */
+class FileReader {
+	#path;
+	#fd;
+	#found;
+	#position = 0;
+	#idle;
+
+	constructor(path) {
+		this.#path = path;
+	}
+
+	/** Opens the file, unless it is open. Resolves to what it is. */
+	async open() {
+		clearTimeout(this.#idle);
+		if (this.#fd !== undefined) return this.#found;
+		this.#fd = await openFd(this.#path, READ);
+		const found = await fstat(this.#fd);
+		const { dev, ino } = this.#found ?? found;
+		if (found.dev !== dev || found.ino !== ino)
+			throw Object.assign(new Error("ESTALE: another file has its place, read"), STALE);
+		this.#found = found;
+		return found;
+	}
+
+	async read(buffer) {
+		try {
+			await this.open();
+			const { bytesRead } = await readFd(this.#fd, buffer, 0, buffer.length, this.#position);
+			this.#position += bytesRead;
+			return buffer.subarray(0, bytesRead);
+		} finally {
+			this.#idle = setTimeout(() => this.close().catch(ignore), IDLE_MS).unref();
+		}
+	}
+
+	/** Must not be called while it is read. */
+	async close() {
+		clearTimeout(this.#idle);
+		const fd = this.#fd;
+		this.#fd = undefined;
+		if (fd !== undefined) await closeFd(fd);
+	}
+}
+
+/** The contents of a file. While a piece is used, the next one is read. `onOpen` is given what is found. */
+async function* contents(path, onOpen = ignore) {
+	const file = new FileReader(path);
+	let reading;
 	try {
-		const { size } = await file.stat();
+		const found = await file.open();
+		onOpen(found);
 		// With the end, which a second read finds. The files of /proc have size 0.
-		const length = size > 0 ? Math.min(size + 1, PIECE) : PIECE;
+		const length = found.size > 0 ? Math.min(found.size + 1, PIECE) : PIECE;
 		const buffers = [0, 1].map(() => Buffer.allocUnsafeSlow(length));
-		const read = (index) => {
-			const reading = file.read(buffers[index % 2], 0, length, null);
-			reading.catch(ignore);
-			return reading;
-		};
-		let reading = read(0);
 		for (let index = 0; ; index++) {
-			const { bytesRead, buffer } = await reading;
-			if (bytesRead === 0) return;
-			reading = read(index + 1);
-			yield buffer.subarray(0, bytesRead);
+			const piece = await (reading ?? file.read(buffers[0]));
+			if (piece.length === 0) return;
+			reading = file.read(buffers[(index + 1) % 2]);
+			reading.catch(ignore);
+			yield piece;
 		}
 	} catch (error) {
-		throw named(error, path);
+		throw error.syscall ? named(error, path) : error;
 	} finally {
+		await reading?.catch(ignore);
 		await file.close();
 	}
 }
@@ -72,10 +125,10 @@ async function openStream(path, stats) {
 	if (!stats?.isFIFO() && !stats?.isCharacterDevice()) return undefined;
 	const { Socket } = require("node:net");
 	const { ReadStream, isatty } = require("node:tty");
-	const fd = await promisify(fs.open)(path, READ);
+	const fd = await openFd(path, READ);
 	if (stats.isFIFO()) return new Socket({ fd, readable: true, writable: false });
 	if (isatty(fd)) return new ReadStream(fd);
-	await promisify(fs.close)(fd);
+	await closeFd(fd);
 	return undefined;
 }
 

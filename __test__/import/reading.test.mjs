@@ -7,6 +7,7 @@ import {
 	createWriteStream,
 	readdirSync,
 	readlinkSync,
+	renameSync,
 	writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
@@ -15,7 +16,9 @@ import { Readable } from "node:stream";
 import { describe, test } from "node:test";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { importTraces } from "@knowledgepulse/scoring/logs";
+import { Scorer } from "@knowledgepulse/scoring";
+import { importTraces, toMessages } from "@knowledgepulse/scoring/logs";
+import { repeats } from "../support/draws.mjs";
 import { all, assumed, chunked, conversation, lines, summaryOf } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 
@@ -241,9 +244,48 @@ test("importTraces can be aborted at any turn of the event loop", async (t) => {
 		assert.ok(stream.destroyed);
 		assert.equal(getEventListeners(signal, "abort").length, 0);
 	}
-	// The current piece is read completely first. A file that is left open is closed by the garbage collector, much later.
+	// The current piece is read completely first.
 	for (let waits = 0; isOpen(path) && waits < 100; waits++) await sleep(10);
 	assert.ok(!isOpen(path));
+});
+
+test("a log that is left half read is closed, whoever still has its iterator", async (t) => {
+	const path = join(temporaryFolder(t), "half.jsonl");
+	writeFileSync(path, lines(...Array.from({ length: 80 }, (_, n) => `${n} ${"x".repeat(50_000)}`)));
+	const warnings = [];
+	const onWarning = (warning) => warnings.push(warning);
+	process.on("warning", onWarning);
+	t.after(() => process.off("warning", onWarning));
+	const scorer = new Scorer({ embedder: "off" });
+	const ways = [
+		() => importTraces(path, assumed).next(),
+		() => toMessages(path, assumed).next(),
+		() => scorer.evaluateLogs(path, assumed).lines().next(),
+		async () => {
+			const controller = new AbortController();
+			await importTraces(path, { ...assumed, signal: controller.signal }).next();
+			controller.abort();
+		},
+		async () => {
+			const closed = new Scorer({ embedder: "off" });
+			await closed.evaluateLogs(path, assumed).next();
+			closed.close();
+		},
+	];
+	for (let times = repeats(40); times > 0; times--) for (const leave of ways) await leave();
+	const kept = importTraces(path, assumed);
+	await kept.next();
+	for (let waits = 0; isOpen(path) && waits < 100; waits++) await sleep(50);
+	assert.ok(!isOpen(path));
+	assert.deepEqual(warnings, []);
+	// Opened again where it was left.
+	assert.equal((await all(kept)).length, 79);
+	const replaced = importTraces(path, assumed);
+	await replaced.next();
+	while (isOpen(path)) await sleep(50);
+	writeFileSync(`${path}.new`, "");
+	renameSync(`${path}.new`, path);
+	await assert.rejects(all(replaced), { code: "ESTALE", path });
 });
 
 test("importTraces leaves no listener on its signal, and ignores it after the end", async () => {

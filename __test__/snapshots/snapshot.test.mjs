@@ -3,6 +3,7 @@ import {
 	existsSync,
 	readdirSync,
 	readFileSync,
+	renameSync,
 	rmSync,
 	truncateSync,
 	writeFileSync,
@@ -207,6 +208,22 @@ test("Scorer.load reads no further when its signal is aborted", async () => {
 		rmSync(file);
 	}
 	assert.equal(read, 2 ** 20);
+});
+
+test("Scorer.load reads the file that it has opened, although another one takes its place", async (t) => {
+	const at = (name) => join(folder, name);
+	t.after(() => ["first", "second"].map((name) => rmSync(at(name), { force: true })));
+	const scorer = await filled();
+	await scorer.save(at("first"));
+	await scorer.evaluateValues(traces);
+	await scorer.save(at("second"));
+	const { SnapshotPieces } = native;
+	t.after(() => Object.assign(native, { SnapshotPieces }));
+	native.SnapshotPieces = function replacing(...args) {
+		renameSync(at("second"), at("first"));
+		return new SnapshotPieces(...args);
+	};
+	assert.equal((await Scorer.load(at("first"))).status().cacheSize, 5);
 });
 
 test("Scorer.save and Scorer.load take a URL, and nothing but strings and URLs", async () => {
