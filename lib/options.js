@@ -40,6 +40,16 @@ function check(fits, path, expected, value, code = undefined) {
 	if (!fits) throw invalidOption(path, expected, describe(value), code);
 }
 
+/** Throws an error unless a package beside this one, whose internal modules it uses, has the same version. */
+function checkVersion({ name, version }) {
+	const own = require("../package.json");
+	if (version !== own.version)
+		throw new ScoringError(
+			`${name}: expected version ${own.version}, that of ${own.name}, got ${version}`,
+			{ code: "VERSION_MISMATCH" },
+		);
+}
+
 /** Recognised by shape, because a signal may come from another realm. */
 const isSignal = (value) =>
 	isObject(value) &&
@@ -202,6 +212,7 @@ module.exports = {
 	SETTINGS,
 	callOptions,
 	check,
+	checkVersion,
 	describe,
 	either,
 	fileOf,

@@ -30,6 +30,8 @@ export type ScoringErrorCode =
 	| "NO_LABELS"
 	/** The system cannot create a thread, for example because of a limit. */
 	| "NO_THREADS"
+	/** Thrown on import by a package beside this one, such as the stores, if its version is another one. */
+	| "VERSION_MISMATCH"
 	/** Thrown on import if the addon is missing or cannot be loaded. */
 	| "ADDON_NOT_FOUND"
 	/** A bug in this package. */

@@ -2,12 +2,15 @@
 const {
 	LONGEST_ID,
 	check,
+	checkVersion,
 	invalidOption,
 	isId,
 	kind,
 	kinds,
 	readOptions,
 } = require("@knowledgepulse/scoring/internal/options");
+
+checkVersion(require("./package.json"));
 
 /** The maximum length of a namespace: an index key of PostgreSQL has at most 2,700 bytes. */
 const LONGEST = 200;

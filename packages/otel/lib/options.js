@@ -1,5 +1,12 @@
 /** The options of the processor. */
-const { kind, kinds, readOptions } = require("@knowledgepulse/scoring/internal/options");
+const {
+	checkVersion,
+	kind,
+	kinds,
+	readOptions,
+} = require("@knowledgepulse/scoring/internal/options");
+
+checkVersion(require("../package.json"));
 
 const { action, any } = kinds;
 
