@@ -4,8 +4,14 @@ const fs = require("node:fs/promises");
 const { dirname, join, resolve } = require("node:path");
 const { setTimeout: sleep } = require("node:timers/promises");
 
-/** Some file systems cannot sync a folder, and need not. */
-const NEED_NOT_SYNC = ["EINVAL", "ENOTSUP", "EPERM"];
+/** Error codes of what a file system, or Node.js with `--permission`, does not offer. */
+const NOT_OFFERED = ["EACCES", "EINVAL", "ENOSYS", "ENOTSUP", "EPERM", "ERR_ACCESS_DENIED"];
+
+/** Waits for what the contents do not need: their sync, and the permissions and owner of the file. */
+const ifOffered = (done) =>
+	done.catch((error) => {
+		if (!NOT_OFFERED.includes(error.code)) throw error;
+	});
 
 /** Error codes of a rename on Windows while another program, such as a virus scanner, has the file open. */
 const IN_USE = ["EACCES", "EBUSY", "EPERM"];
@@ -52,21 +58,25 @@ async function openInPlace(path) {
 
 /**
  * Opens new contents for a file; a new file gets the permissions `mode`. Always call `discard` in the end. At any moment,
- * even after a crash, the file has either the old or the new contents. Links are followed; a file keeps its permissions
- * and, if possible, its owner. Devices and pipes are written in place. The contents are at `made` until they are complete,
- * by default under a name that nobody else can guess, and opened with `flags`, which must not follow a link there.
+ * even after a crash, the file has either the old or the new contents. Links are followed; a file keeps, if possible, its
+ * permissions and its owner, and never gets more permissions. Devices and pipes are written in place. Until they are
+ * complete, the contents are under a name that nobody else can guess.
  */
-async function openReplacement(path, mode, { made = undefined, flags = "wx" } = {}) {
+async function openReplacement(path, mode) {
 	const found = await fs.stat(path).catch(() => undefined);
 	const target = await targetOf(path);
 	if (found && !found.isFile() && !found.isDirectory()) return openInPlace(path);
-	const temporary = made ?? join(dirname(target), `.kp-${randomUUID()}.tmp`);
-	// Opened first, because the folder may be unreadable.
-	const folder = process.platform === "win32" ? undefined : await fs.open(dirname(target));
-	const file = await fs.open(temporary, flags, mode).catch(async (error) => {
-		await folder?.close();
-		throw error;
-	});
+	const temporary = join(dirname(target), `.kp-${randomUUID()}.tmp`);
+	// Opened first, because the folder may be missing.
+	const folder =
+		process.platform === "win32" ? undefined : await ifOffered(fs.open(dirname(target)));
+	const file = await fs
+		.open(temporary, "wx", found ? found.mode & 0o777 : mode)
+		.catch(async (error) => {
+			await folder?.close();
+			throw error;
+		});
+	let isSynced = false;
 	let isCommitted = false;
 	return {
 		/** The file without links; undefined if it is written in place. */
@@ -74,19 +84,23 @@ async function openReplacement(path, mode, { made = undefined, flags = "wx" } = 
 
 		write: (data) => file.writeFile(data),
 
-		/** Resolves when the file, or the one at `to` beside it, has the new contents, and they have reached the disk. */
+		/**
+		 * Resolves when the file, or the one at `to` beside it, has the new contents, and they have reached the disk. If the
+		 * file cannot be replaced, another place may be tried.
+		 */
 		async commit(to = target) {
-			if (found && to === target) {
-				await file.chown(found.uid, found.gid).catch(() => {});
-				await file.chmod(found.mode & 0o7777);
+			if (!isSynced) {
+				if (found && to === target) {
+					await ifOffered(file.chown(found.uid, found.gid));
+					await ifOffered(file.chmod(found.mode & 0o7777));
+				}
+				await ifOffered(file.sync());
+				isSynced = true;
 			}
-			await file.sync();
 			await file.close();
 			await rename(temporary, to);
 			isCommitted = true;
-			await folder?.sync().catch((error) => {
-				if (!NEED_NOT_SYNC.includes(error.code)) throw error;
-			});
+			if (folder) await ifOffered(folder.sync());
 		},
 
 		/** Closes open files, and removes uncommitted contents. May be called at any time. */

@@ -17,10 +17,11 @@ pub struct FileLock {
 
 #[napi]
 impl FileLock {
-    /// Locks the file at `path`, which is created if necessary. Returns `None` if another process has the lock.
+    /// Locks the file at `path`, which is created if necessary, and opened with more `flags` of the system. Returns `None` if
+    /// another process has the lock.
     #[napi(catch_unwind)]
-    pub fn take(path: String) -> Result<Option<Self>> {
-        Self::take_after(path, || ())
+    pub fn take(path: String, flags: i32) -> Result<Option<Self>> {
+        Self::take_after(path, flags, || ())
     }
 
     /// Removes the file, and releases the lock.
@@ -37,10 +38,14 @@ impl FileLock {
 
 impl FileLock {
     /// Calls `opened` between opening the file and locking it, when another process may remove it: then tries again.
-    fn take_after(path: String, mut opened: impl FnMut()) -> Result<Option<Self>> {
+    fn take_after(path: String, flags: i32, mut opened: impl FnMut()) -> Result<Option<Self>> {
         let failed = |error: io::Error| Error::from_reason(format!("cannot lock {path}: {error}"));
         loop {
-            let file = OpenOptions::new().append(true).create(true).open(&path).map_err(failed)?;
+            let file = open(&path, flags).map_err(failed)?;
+            // Its file is removed in the end.
+            if file.metadata().is_ok_and(|found| !found.is_file() || found.len() > 0) {
+                return Err(failed(io::Error::other("it is there, and is not an empty file")));
+            }
             opened();
             let is_locked = match file.try_lock() {
                 Ok(()) => true,
@@ -53,6 +58,15 @@ impl FileLock {
             }
         }
     }
+}
+
+fn open(path: &str, flags: i32) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
+    #[cfg(not(unix))]
+    let _ = flags;
+    options.append(true).create(true).open(path)
 }
 
 #[cfg(unix)]
@@ -76,18 +90,21 @@ mod tests {
     #[test]
     fn take_locks_the_next_file_if_the_opened_one_is_removed() {
         let path = env::temp_dir().join(format!("kp-lock-{}", process::id())).display().to_string();
-        let take = |path: &String| FileLock::take(path.clone()).unwrap();
+        fs::write(&path, "not a lock").unwrap();
+        assert!(FileLock::take(path.clone(), 0).is_err());
+        fs::remove_file(&path).unwrap();
+        let take = |path: &String| FileLock::take(path.clone(), 0).unwrap();
         let mut first = take(&path);
         assert!(first.is_some());
         assert!(take(&path).is_none());
         let release = || first.iter_mut().for_each(FileLock::release);
-        let mut second = FileLock::take_after(path.clone(), release).unwrap();
+        let mut second = FileLock::take_after(path.clone(), 0, release).unwrap();
         assert!(second.is_some());
         assert!(take(&path).is_none());
         // Still locked, because its holder removes it first.
         let mut removed = false;
         let remove = || removed = removed || fs::remove_file(&path).is_ok();
-        let third = FileLock::take_after(path.clone(), remove).unwrap();
+        let third = FileLock::take_after(path.clone(), 0, remove).unwrap();
         assert!(third.is_some());
         assert!(take(&path).is_none());
         second.as_mut().unwrap().release();

@@ -12,6 +12,7 @@ import {
 	readdirSync,
 	readFileSync,
 	rmSync,
+	symlinkSync,
 	writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
@@ -55,6 +56,9 @@ async function interrupt(args, { input = "", said = /./ } = {}) {
 }
 
 const html = "<!doctype html>old</html>\n";
+
+/** Whether a line of a journal is a row. */
+const isRow = ({ score }) => score !== undefined;
 
 /** Whether a file of lines is whole. */
 const areLines = (text) => text.endsWith("\n") && parsed(text).length > 0;
@@ -139,7 +143,8 @@ test("kp-score leaves what an interrupted command has written, and refuses to wr
 
 test("kp-score score --memory goes on from the rows of interrupted commands", async () => {
 	const args = ["score", "-", "--novelty", "words", "--memory", "on.kpcache", "-o", "on.jsonl"];
-	const idsIn = (name) => parsed(readFileSync(join(folder, name), "utf8")).map(({ id }) => id);
+	const rowsIn = (name) => parsed(readFileSync(join(folder, name), "utf8")).filter(isRow);
+	const idsIn = (name) => rowsIn(name).map(({ id }) => id);
 	for (const first of [1, 3]) {
 		const input = linesOf([first, first + 1].map((n) => traceOf(n)));
 		const { stderr } = await interrupt(args, { input, said: /after 2 traces/ });
@@ -177,6 +182,59 @@ test("kp-score score goes on with all runs that have no id", async () => {
 	);
 });
 
+test("kp-score score refuses to go on from rows of another command, and leaves them", async () => {
+	const place = join(folder, "bound");
+	mkdirSync(place);
+	const weights = { complexity: 0.25, novelty: 0.25, toolDiversity: 0.25, outcomeConfidence: 0.25 };
+	file("bound/weights.json", JSON.stringify({ code: weights }));
+	file("bound/labels.csv", "id,label\nt:1,0\n");
+	const args = ["score", "-", "--novelty", "words", "--memory", "bound/m", "-o", "bound/out"];
+	await interrupt(args, { input: linesOf([traceOf(1)]), said: /after 1 trace;/ });
+	const left = readFileSync(join(place, "out.partial"), "utf8");
+	for (const [others, changed] of [
+		["sources", args.with(1, "few.jsonl")],
+		["memory", args.with(5, "bound/other")],
+		["novelty", args.with(3, "run")],
+		["since", [...args, "--since", "2020-01-01"]],
+		["profiles", [...args, "--profiles", "bound/weights.json"]],
+		["labels", [...args, "--labels", "bound/labels.csv"]],
+	]) {
+		const { stderr } = await assertEnds(2, changed, { input: linesOf([traceOf(1)]) });
+		assert.match(stderr, new RegExp(`out\\.partial is there, .* with other ${others}: remove it`));
+		assert.equal(readFileSync(join(place, "out.partial"), "utf8"), left);
+	}
+	const { stderr } = await assertEnds(0, [...args, "--threshold", "0.1"], {
+		input: linesOf([traceOf(1)]),
+	});
+	assert.match(stderr, /^goes on from .*: 1 row$/m);
+});
+
+test("kp-score score touches nothing beside its output that is not its own", async (t) => {
+	const state = ["--novelty", "words", "--memory", "own/m", "-o", "own/out"];
+	const place = join(folder, "own");
+	const precious = '"t:1"\nfirst line\nlast line';
+	const kinds = {
+		file: (path) => writeFileSync(path, precious),
+		link: (path) => symlinkSync("../victim", path),
+		"dangling link": (path) => symlinkSync("../none", path),
+		folder: (path) => mkdirSync(path),
+		pipe: (path) => mkfifo(path) || t.skip("no named pipes"),
+	};
+	for (const [kind, make] of Object.entries(kinds))
+		for (const end of ["partial", "lock"]) {
+			mkdirSync(place);
+			file("victim", precious);
+			make(join(place, `out.${end}`));
+			const { stderr } = await assertEnds(2, ["score", "few.jsonl", ...state], LIMIT);
+			assert.match(stderr, new RegExp(`out\\.${end}`), kind);
+			assert.deepEqual(readdirSync(place), [`out.${end}`], kind);
+			assert.equal(readFileSync(join(folder, "victim"), "utf8"), precious);
+			if (kind === "file") assert.equal(readFileSync(join(place, `out.${end}`), "utf8"), precious);
+			assert.ok(!existsSync(join(folder, "none")));
+			rmSync(place, { recursive: true });
+		}
+});
+
 for (const state of ["--memory m", "--store sqlite:s.db?create=1"])
 	test(`kp-score score ${state} keeps the rows of a file when it is killed after it wrote that`, async (t) => {
 		const cwd = mkdtempSync(join(folder, "whole-"));
@@ -195,8 +253,6 @@ for (const state of ["--memory m", "--store sqlite:s.db?create=1"])
 		assert.equal((await ended).signal, "SIGKILL");
 		const whole = readFileSync(join(cwd, "out"), "utf8");
 		assert.equal(parsed(whole).length, runs.length);
-		// As if the next one had been killed when it had copied a part of them.
-		writeFileSync(join(cwd, "out.partial"), whole.slice(0, whole.length / 2));
 		const { stderr } = await assertEnds(0, args, { cwd });
 		assert.match(stderr, /^goes on from .*: 300 rows$/m);
 		assert.equal(readFileSync(join(cwd, "out"), "utf8"), whole);
@@ -204,9 +260,10 @@ for (const state of ["--memory m", "--store sqlite:s.db?create=1"])
 			readdirSync(cwd).filter((name) => name.startsWith("out")),
 			["out"],
 		);
-		// Nothing is left of it: all runs are known.
-		await assertEnds(0, args, { cwd });
-		assert.equal(readFileSync(join(cwd, "out"), "utf8"), "");
+		// Nothing is left of it: all runs are known, and nothing does not replace them.
+		const again = await assertEnds(0, args, { cwd });
+		assert.match(again.stderr, /^warning: nothing to write: out stays as it was$/m);
+		assert.equal(readFileSync(join(cwd, "out"), "utf8"), whole);
 	});
 
 test("kp-score leaves only files that the next run goes on from or removes when it is killed", async (t) => {
@@ -222,7 +279,7 @@ test("kp-score leaves only files that the next run goes on from or removes when 
 	child.kill("SIGKILL");
 	await ended;
 	for (const name of readdirSync(join(folder, "killed")))
-		assert.match(name, /^(m|out)\.(partial|lock)$/);
+		assert.match(name, /^(m\.lock|out\.(partial|lock))$/);
 	// As if it had been killed within a line.
 	appendFileSync(partial, '{"id":"t:3","sco');
 	const input = linesOf([1, 2, 3].map((n) => traceOf(n)));

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import {
 	assertEnds,
+	environment,
 	file,
 	folder,
 	kpScore,
@@ -77,7 +78,9 @@ test("kp-score refuses an output that is one of its inputs, links included", asy
 	file("own/log.jsonl", log);
 	linkSync(join(folder, "own/log.jsonl"), join(folder, "hard"));
 	symlinkSync("own/log.jsonl", join(folder, "soft"));
-	for (const name of ["labels.csv", "weights.json", "kept.jsonl"]) file(name, log);
+	file("kept.jsonl", log);
+	file("weights.json", "{}");
+	file("labels.csv", "id,label\nt:1,1\n");
 	await assertEnds(0, ["score", "own", "--store", "sqlite:own.db?create=1", "--novelty", "words"]);
 	const words = ["--novelty", "words"];
 	for (const [output, ...args] of [
@@ -112,6 +115,103 @@ test("kp-score writes to a file that is mounted, and so cannot be replaced", asy
 	t.after(() => spawnSync("umount", [mounted]));
 	await assertEnds(0, ["import", "runs.jsonl", "-o", "mounted"]);
 	assert.equal(parsed(readFileSync(source, "utf8")).length, 3);
+});
+
+/** Arguments of commands that write a file of each kind. */
+const WRITING = {
+	"-o": ["score", "runs.jsonl", ...OFF, "-o", "kept/file"],
+	"-o with a memory": [
+		"score",
+		"runs.jsonl",
+		...OFF,
+		"--memory",
+		"kept/m",
+		"--again",
+		"-o",
+		"kept/file",
+	],
+	"--html": ["score", "runs.jsonl", ...OFF, "--html", "kept/file"],
+	"--memory": ["score", "runs.jsonl", ...OFF, "--memory", "kept/file"],
+	"--dropped": "select runs.jsonl --novelty words --count 1 --dropped kept/file".split(" "),
+};
+mkdirSync(join(folder, "kept"));
+
+/** Makes a method of file handles fail in the commands of a process. */
+const failing = (name, code) =>
+	file(
+		`${name}.cjs`,
+		`const fs = require("node:fs/promises");
+		const failed = () => Promise.reject(Object.assign(new Error("${code}"), { code: "${code}" }));
+		fs.open(__filename).then((file) => {
+			Object.getPrototypeOf(file).${name} = failed;
+			return file.close();
+		});`,
+	);
+
+for (const [kind, args] of Object.entries(WRITING))
+	for (const [name, code] of [
+		["chmod", "EPERM"],
+		["chown", "EPERM"],
+		["sync", "ENOTSUP"],
+	])
+		test(`kp-score writes ${kind} twice although ${name} fails with ${code}`, async () => {
+			const env = { ...environment, NODE_OPTIONS: `--require ${failing(name, code)}` };
+			for (let times = 0; times < 2; times++) {
+				await assertEnds(0, args, { env });
+				assert.ok(readFileSync(join(folder, "kept/file"), "utf8").length > 0);
+			}
+			rmSync(join(folder, "kept"), { recursive: true });
+			mkdirSync(join(folder, "kept"));
+		});
+
+for (const [kind, args] of Object.entries(WRITING))
+	test(`kp-score writes ${kind} twice with --permission`, {
+		skip: !process.allowedNodeEnvironmentFlags.has("--permission") && "no --permission",
+	}, async () => {
+		const allowed = `--permission --allow-addons --allow-fs-read=* --allow-fs-write=${folder}/*`;
+		const env = { ...environment, NODE_OPTIONS: allowed };
+		for (let times = 0; times < 2; times++) await assertEnds(0, args, { env });
+		rmSync(join(folder, "kept"), { recursive: true });
+		mkdirSync(join(folder, "kept"));
+	});
+
+test("kp-score keeps the rows beside a file that it cannot replace", async () => {
+	file("kept/file", "old");
+	const path = file(
+		"rename.cjs",
+		`const fs = require("node:fs/promises");
+		const { rename } = fs;
+		fs.rename = async (from, to) => {
+			if (to.endsWith("file")) throw Object.assign(new Error("EPERM"), { code: "EPERM" });
+			return rename(from, to);
+		};`,
+	);
+	const env = { ...environment, NODE_OPTIONS: `--require ${path}` };
+	const { stderr } = await assertEnds(1, WRITING["-o"], { env });
+	assert.match(stderr, /cannot write kept.file: .*; .*file\.partial has what was to be written/);
+	assert.equal(parsed(readFileSync(join(folder, "kept/file.partial"), "utf8")).length, 3);
+	assert.equal(readFileSync(join(folder, "kept/file"), "utf8"), "old");
+});
+
+test("kp-score does not replace an earlier result by nothing", async () => {
+	const select = "select runs.jsonl --novelty words --count 1".split(" ");
+	await assertEnds(0, [...select, "-o", "kept.jsonl", "--html", "kept.html"]);
+	const before = ["kept.jsonl", "kept.html"].map((name) =>
+		readFileSync(join(folder, name), "utf8"),
+	);
+	file("failed.jsonl", linesOf([traceOf(1, { metadata: { success: false } })]));
+	const args = ["select", "failed.jsonl", "--novelty", "words", "--count", "1", "--success"];
+	const { stderr } = await assertEnds(0, [...args, "-o", "kept.jsonl", "--html", "kept.html"]);
+	for (const name of ["kept.jsonl", "kept.html"])
+		assert.match(stderr, new RegExp(`warning: nothing to write: ${name} stays as it was`));
+	const after = ["kept.jsonl", "kept.html"].map((name) => readFileSync(join(folder, name), "utf8"));
+	assert.deepEqual(after, before);
+	// What was not there is made, and a list of dropped runs belongs to the kept ones.
+	await assertEnds(0, [...args, "-o", "new.jsonl"]);
+	assert.equal(readFileSync(join(folder, "new.jsonl"), "utf8"), "");
+	file("dropped", "old");
+	await assertEnds(0, "select runs.jsonl --novelty words --count 3 --dropped dropped".split(" "));
+	assert.equal(readFileSync(join(folder, "dropped"), "utf8"), "");
 });
 
 test("kp-score leaves nothing beside the files that it writes", async () => {

@@ -1,6 +1,5 @@
 /** Imports and scores the sources of a job. */
 const { isAbsolute, relative, resolve, sep } = require("node:path");
-const { isId } = require("@knowledgepulse/scoring/internal/options");
 const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
 const { CLAUDE } = require("./places.js");
 
@@ -83,53 +82,4 @@ function evaluate(scorer, job, known) {
 	return Object.defineProperty(rows(), "report", { get: () => evaluation.report });
 }
 
-/**
- * Yields the rows that an interrupted command has left out: of the runs that it had added to the store, as they were scored
- * then, and of those that the store did not have.
- */
-function evaluateRest(scorer, job, { added, written }) {
-	const { group } = job.options;
-	const imported = importTraces(job);
-	const origins = [];
-	const failures = [];
-	let known = 0;
-	/** Whether all is read, and every run has its row: nothing is left, which would be no log. */
-	let isEmpty = false;
-	async function* traces() {
-		let isAny = false;
-		for await (const { error, trace, provenance } of imported)
-			if (error) failures.push({ error });
-			// Not scored at all: the store may have forgotten it.
-			else if (written.has(trace.id)) known += 1;
-			else {
-				isAny = true;
-				origins.push(provenance);
-				yield `${JSON.stringify(trace)}\n`;
-			}
-		isEmpty = !isAny;
-	}
-	const settings = { format: "reasoning-trace", group, known: "again" };
-	const evaluation = scorer.evaluateLogs({ name: "rest", data: traces() }, settings);
-	onAbort(job.signal, () => evaluation.return().catch(() => {}));
-	async function* scored() {
-		try {
-			yield* evaluation;
-		} catch (error) {
-			if (!isEmpty) throw error;
-		}
-	}
-	async function* rows() {
-		for await (const row of scored()) {
-			const { source, successFrom, confidenceFrom, facts } = origins.shift();
-			const isLeft = !isId(row.id) || (added.has(row.id) && !written.has(row.id));
-			if (isId(row.id)) written.add(row.id);
-			if (!isLeft) known += 1;
-			else yield withProject({ ...row, source, successFrom, confidenceFrom, facts }, group);
-		}
-		yield* failures;
-	}
-	const report = () => ({ inputs: imported.report.inputs, known });
-	return Object.defineProperty(rows(), "report", { get: report });
-}
-
-module.exports = { callWithAll, evaluate, evaluateRest, importTraces };
+module.exports = { callWithAll, evaluate, importTraces, withProject };

@@ -2,19 +2,9 @@
 const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { claimInput } = require("./claims.js");
 const { Exit, InputError, Interrupted } = require("./exit.js");
-const { Output, openFile } = require("./output.js");
+const { Output, openFile, show } = require("./output.js");
 const { inOrder } = require("./sources.js");
-const {
-	count,
-	hint,
-	jsonLine,
-	percent,
-	say,
-	showProgress,
-	style,
-	tally,
-	warn,
-} = require("./terminal.js");
+const { count, hint, percent, say, showProgress, style, tally, warn } = require("./terminal.js");
 
 /** The reasons for skipping a whole run. */
 const LOST = `late malformed no_objective no_samples no_steps success_unknown too_large
@@ -188,11 +178,11 @@ class Job extends AbortController {
 	static async open(options, sources = undefined) {
 		const job = new Job(options);
 		if (sources) await job.read(sources);
-		const { goesOn, output, table } = options;
+		const { output, table } = options;
 		job.output =
 			output === undefined
 				? new Output(process.stdout, { ...options, signal: job.signal })
-				: await openFile(output, { signal: job.signal, table, goesOn });
+				: await openFile(output, { signal: job.signal, table });
 		return job;
 	}
 
@@ -257,9 +247,9 @@ class Job extends AbortController {
 	) {
 		const { options, output, sources } = this;
 		const write = ({ code, source, line, path, message }) =>
-			output.write(jsonLine({ error: { code, source, line, path, message } }));
+			show(output, { error: { code, source, line, path, message } });
 		const errors = new Errors();
-		const show = onError ?? (saysErrors || output.isText ? (error) => errors.show(error) : write);
+		const tell = onError ?? (saysErrors || output.isText ? (error) => errors.show(error) : write);
 		const remarks = new Remarks(options);
 		const isWanted = options.progress && !options.quiet && isShown;
 		const stopProgress = showProgress(isWanted, () => {
@@ -276,7 +266,7 @@ class Job extends AbortController {
 				if (output.isClosed && !isNeeded) break;
 				if (error) {
 					remarks.errors += 1;
-					await show(error);
+					await tell(error);
 					continue;
 				}
 				remarks.add(item);

@@ -1,20 +1,19 @@
 /** The outputs for data: standard output, and files. */
 const { once } = require("node:events");
-const { constants, fstatSync, openSync } = require("node:fs");
-const { rm, stat } = require("node:fs/promises");
+const { constants, fstatSync, lstatSync, openSync } = require("node:fs");
+const { stat, writeFile } = require("node:fs/promises");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { openReplacement, targetOf } = require("@knowledgepulse/scoring/internal/file");
 const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
 const { claimOutput } = require("./claims.js");
 const { GRACE_MS, InputError, atEnd, atLast, cannot, causeOf } = require("./exit.js");
-const { jsonLine, say, shown } = require("./terminal.js");
-const { Unfinished } = require("./unfinished.js");
+const { jsonLine, say, shown, warn } = require("./terminal.js");
 
 /** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
 const CLOSED = ["EOF", "EPIPE"];
 
-function fail(what, cause) {
-	throw new Error(`cannot write ${what}: ${causeOf(cause)}`, { cause });
+function fail(what, cause, kept = "") {
+	throw new Error(`cannot write ${what}: ${causeOf(cause)}${kept}`, { cause });
 }
 
 /** A stream: standard output or a named pipe. A reader that has closed it, as `head` does, is not an error. */
@@ -93,34 +92,44 @@ async function openPipe(path, { signal, table }) {
 
 const PAUSE_MS = 50;
 
+/** Neither a link is followed nor a pipe waited for. Windows has no such flags. */
+const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+
 /** Waits for the lock beside a file, which the system releases when its process ends. */
 async function lock(file, signal) {
 	const { native } = require("@knowledgepulse/scoring/internal/native");
 	const path = `${file}.lock`;
 	for (let isSaid = false; ; isSaid = true) {
-		const taken = native.FileLock.take(path);
+		const taken = native.FileLock.take(path, O_NOFOLLOW | O_NONBLOCK);
 		if (taken) return atLast(() => taken.release());
 		if (!isSaid) say(`waiting for another process, which uses ${file} (its lock is ${path})`);
 		await until(signal, sleep(PAUSE_MS));
 	}
 }
 
-/** Opens new contents for a file, made in `FILE.partial`, which an interrupted command may have left. */
-async function openNew(path, { signal, mode, isState, goesOn }) {
-	const target = await targetOf(path);
-	const made = `${target}.partial`;
-	claimOutput(path, target, made, `${target}.pending`);
-	if (isState || goesOn) await lock(target, signal);
-	if (isState) await rm(made, { force: true });
-	const unfinished = goesOn ? new Unfinished(target) : undefined;
-	const flags = unfinished?.size ? "a" : "wx";
-	const file = await openReplacement(target, mode, { made, flags }).catch((error) => {
-		if (error.code !== "EEXIST") throw error;
+/** Opens new contents for a file, of which an interrupted command leaves the `part` so far, if that is given. */
+async function openWhole(target, mode, part) {
+	if (part && lstatSync(part, { throwIfNoEntry: false }))
 		throw new InputError(
-			`${made} is there, from a command that was interrupted: remove it, or give it another name`,
+			`${part} is there, from a command that was interrupted: remove it, or give it another name`,
 		);
-	});
-	return { ...file, made, unfinished };
+	// Tried before anything is done, and opened when it is written: a command that is killed before leaves nothing.
+	await (await openReplacement(target, mode)).discard();
+	let opening;
+	const file = () => {
+		opening ??= openReplacement(target, mode);
+		return opening;
+	};
+	return {
+		path: target,
+		write: async (data) => (await file()).write(data),
+		async commit(isInterrupted) {
+			// Reserves the name, so that it replaces nothing else.
+			if (isInterrupted) await writeFile(part, "", { flag: "wx" });
+			await (await file()).commit(isInterrupted ? part : undefined);
+		},
+		discard: async () => (await opening)?.discard(),
+	};
 }
 
 const isSame = (one, other) => one.dev === other.dev && one.ino === other.ino;
@@ -135,42 +144,51 @@ function isStandardOutput(found) {
 }
 
 /**
- * Opens a file, which gets its new contents as a whole when they are complete. What an interrupted command has written stays
- * beside it, with the ending `.partial`: a command that `goesOn` continues it, others refuse. A file of a state (`isState`)
- * is of one process at a time, as is one that goes on, and has nothing to be continued.
+ * Opens a file, which gets its new contents as a whole when they are complete. What an interrupted command has written is
+ * left beside it, with the ending `.partial`, if the command `hasPart`. `journal` opens what can be gone on from, for the real
+ * path and the mode. Such a file, and that of a state (`isState`), is of one process at a time.
  * @throws {InputError} if the file cannot be written at all.
  */
 async function openFile(path, options) {
-	const { signal, mode = 0o666, isState = false, table = false } = options;
-	let target;
+	const {
+		signal,
+		mode = 0o666,
+		isState = false,
+		hasPart = !isState,
+		table = false,
+		journal,
+	} = options;
+	let found;
+	let part;
+	let contents;
 	try {
-		const found = await stat(path).catch(() => undefined);
+		found = await stat(path).catch(() => undefined);
 		if (found?.isDirectory()) throw new Error("it is a directory");
 		if (found && isStandardOutput(found)) return new Output(process.stdout, { signal, table });
 		if (found?.isFIFO()) return await openPipe(path, { signal, table });
-		const isDevice = found && !found.isFile();
-		target = isDevice ? await openReplacement(path) : await openNew(path, { ...options, mode });
+		if (found && !found.isFile()) contents = await openReplacement(path);
+		else {
+			const target = await targetOf(path);
+			part = `${target}.partial`;
+			claimOutput(path, target, part, `${target}.lock`);
+			if (isState || journal) await lock(target, signal);
+			contents = journal
+				? journal(target, mode)
+				: await openWhole(target, mode, hasPart ? part : undefined);
+		}
 	} catch (error) {
 		if (error === signal?.reason || error instanceof InputError) throw error;
 		throw cannot("write", path, error);
 	}
-	const { made, unfinished } = target;
-	const failed = (error) => fail(path, error);
-	let isEmpty = !unfinished?.size;
-	let isCommitted = false;
-	const commit = async (to) => {
-		await target.commit(to);
-		isCommitted = true;
-	};
-	atEnd(() => {
-		const discard = () => target.discard();
-		// What was there stays, and rows whose runs a store has.
-		const isKept = unfinished?.size > 0 || (unfinished?.added.size > 0 && !isEmpty);
-		return isKept && !isCommitted ? commit(made).then(discard, () => {}) : discard();
-	});
+	atEnd(() => contents.discard());
+	const unfinished = journal && part ? contents : undefined;
+	const canPart = hasPart && part !== undefined;
+	let isEmpty = true;
 	return {
 		/** The file without links. */
-		path: target.path,
+		path: contents.path,
+		/** Whether there is an earlier one with contents. */
+		isThere: found?.size > 0,
 		unfinished,
 		isClosed: false,
 		isTerminal: false,
@@ -178,20 +196,37 @@ async function openFile(path, options) {
 		width: 100,
 		write(data) {
 			isEmpty = false;
-			return target.write(table ? shown(data, target) : data).catch(failed);
+			return contents.write(table ? shown(data, {}) : data).catch((error) => fail(path, error));
 		},
-		/** Resolves to the path of what is written, if any. */
-		async commit() {
-			const partial = signal?.aborted && !isState ? made : undefined;
-			if (partial && isEmpty) return undefined;
-			if (!partial) unfinished?.complete();
-			await commit(partial).catch(failed);
-			return partial ?? path;
+		/**
+		 * Resolves to the path of what is written, if any. Nothing does not take the place of an earlier result, unless
+		 * it `isResult` itself.
+		 */
+		async commit(isResult = false) {
+			const isInterrupted = canPart && signal?.aborted === true;
+			const isNothing = isEmpty && !unfinished?.rows && !isResult;
+			if (isNothing && isInterrupted) return undefined;
+			if (isNothing && found?.size > 0) {
+				warn(`nothing to write: ${path} stays as it was`);
+				return undefined;
+			}
+			try {
+				await contents.commit(isInterrupted);
+			} catch (error) {
+				if (!canPart || isInterrupted) fail(path, error);
+				await contents.commit(true).catch(() => fail(path, error));
+				fail(path, error, `; ${part} has what was to be written`);
+			}
+			return isInterrupted ? part : path;
 		},
 	};
 }
 
-const show = (output, value, textOf) =>
-	output.write(output.isText ? textOf(value, output) : jsonLine(value));
+/** Writes a value. Resolves to whether it was not there yet, from an interrupted command. */
+async function show(output, value, textOf) {
+	if (output.unfinished?.passes(value)) return false;
+	await output.write(output.isText ? textOf(value, output) : jsonLine(value));
+	return true;
+}
 
 module.exports = { Output, openFile, show };

@@ -81,18 +81,18 @@ async function boundsOf(store) {
  * Opens the memory, if there is one, and loads the model. Traces are added to a copy, unless `saved` is set. `known` is
  * what is to be done with runs that the memory has: they are scored `again`, or skipped.
  */
-async function openScorer(job, { saved = false, again = !saved } = {}) {
+async function openScorer(job, { saved = false, again = !saved, profiles: given } = {}) {
 	const { options } = job;
 	const { memory, store: url = memory === undefined && process.env.KP_SCORE_STORE } = options;
-	const given = url ? require("./store.js").storeOf(url, saved) : undefined;
-	if (given) atEnd(() => given.close());
-	const bounds = url ? await job.until(boundsOf(given)) : undefined;
+	const found = url ? require("./store.js").storeOf(url, saved) : undefined;
+	if (found) atEnd(() => found.close());
+	const bounds = url ? await job.until(boundsOf(found)) : undefined;
 	// Reading creates none.
-	const store = saved || bounds !== null ? given : undefined;
+	const store = saved || bounds !== null ? found : undefined;
 	if (url && !store) warn("the store has no such namespace yet: runs are compared with nothing");
 	if (store && saved) job.output.unfinished?.follow(store);
 	const file = saved && memory !== undefined && (await memoryOf(memory, job));
-	const profiles = await profilesOf(job);
+	const profiles = given ?? (await profilesOf(job));
 	const scorer = await job.until(
 		scorerOf(options, { bounds: bounds ?? undefined, profiles, saved, store }),
 	);

@@ -1,71 +1,301 @@
-/** What an interrupted command leaves beside the file of `-o`: rows, the ids of the runs that it has added to a store, and whether the file itself has its rows. */
+/**
+ * Going on after an interrupt, of `score -o FILE` with a memory or a store. Rows are written to the journal `FILE.partial`, whose
+ * lines are
+ *
+ *     {"kp-score":{…}}  the first one: what decides the rows, each as a hash
+ *     ["id",…]          ids of runs, before a store gets them: whatever ends the process, none is without a row
+ *     {…}               a row or an error, as FILE gets it
+ *
+ * A command may be killed at any time, even when it goes on itself. The same command then finds
+ *
+ *     no journal        it begins anew
+ *     an empty one      it begins anew: the first line was not yet written
+ *     a journal         it cuts off a line that is not whole, and writes what has no row yet: what a store got is scored as it was
+ *                       then, and the rest, with a memory all runs, is scored as usual. FILE gets the rows when all are there
+ *     FILE, a journal   the same: the journal has all rows, and FILE gets them again. It is removed when all else is done, such as
+ *                       the memory saved
+ *
+ * One process at a time has FILE, by its lock. Whatever else has the name of the journal is refused, and left as it is.
+ */
+const { createHash } = require("node:crypto");
 const fs = require("node:fs");
+const { resolve } = require("node:path");
+const { createInterface } = require("node:readline");
+const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
+const { isId } = require("@knowledgepulse/scoring/internal/options");
+const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
+const { version } = require("../package.json");
+const { importTraces, withProject } = require("./engine.js");
+const { InputError } = require("./exit.js");
+const { Labels } = require("./labels.js");
+const { openFile } = require("./output.js");
+const { profilesOf } = require("./scorer.js");
+const { count, jsonLine, masked } = require("./terminal.js");
 
 const LINE_FEED = 10;
+const PIECE = 2 ** 16;
 
-/** Cuts off what follows the last whole line of a file. Returns its size. Removes one that is empty, or a link. */
-function cutLine(path) {
-	if (!fs.lstatSync(path, { throwIfNoEntry: false })?.size) fs.rmSync(path, { force: true });
-	if (!fs.existsSync(path)) return 0;
-	const file = fs.openSync(path, "r+");
-	const { size } = fs.fstatSync(file);
-	const last = Buffer.alloc(1);
-	let end = size;
-	while (end > 0 && fs.readSync(file, last, 0, 1, end - 1) && last[0] !== LINE_FEED) end -= 1;
-	// Without a line it is another file.
-	if (end > 0) fs.ftruncateSync(file, end);
-	fs.closeSync(file);
-	return end || size;
+/** A link is not followed, and nobody waits for the other end of a pipe. */
+const OPEN = fs.constants.O_RDWR | fs.constants.O_APPEND | fs.constants.O_CREAT;
+const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants;
+
+/** Options that decide no row; the threshold does if it decides. */
+const OTHERS = "errors facts html json minShare output progress quiet table".split(" ");
+
+/** What decides the rows of a job, by name: its options, files and sources, and the settings in the environment. */
+function originOf({ labels, options }, sources, profiles) {
+	const { decide, memory, model, store = process.env.KP_SCORE_STORE, threshold } = options;
+	const settings = Object.entries(process.env).filter(([name]) => /^KNOWLEDGEPULSE_/.test(name));
+	const origin = {
+		...options,
+		...Object.fromEntries(settings),
+		version,
+		sources: sources.map((path) => (path === "-" ? path : resolve(path))),
+		labels: labels && [...labels.success],
+		memory: memory && resolve(memory),
+		model: model && resolve(model),
+		profiles,
+		store: store && masked(store),
+		threshold: decide ? threshold : undefined,
+	};
+	const known = Object.entries(origin).filter(
+		([name, value]) => value !== undefined && !OTHERS.includes(name),
+	);
+	const hashOf = (value) =>
+		createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
+	return Object.fromEntries(known.map(([name, value]) => [name, hashOf(value)]));
+}
+
+/** What an error or a row is known by: a run by its id, or its place and objective. */
+const keyOf = ({ error, id, objective, source }) =>
+	error || id == null ? JSON.stringify([error, source?.name, source?.line, objective]) : `"${id}`;
+
+/** The end of the last line of a file. */
+function endOfLines(fd, size) {
+	const piece = Buffer.alloc(PIECE);
+	for (let start = size; start > 0; ) {
+		const length = Math.min(start, PIECE);
+		start -= length;
+		fs.readSync(fd, piece, 0, length, start);
+		const last = piece.subarray(0, length).lastIndexOf(LINE_FEED);
+		if (last >= 0) return start + last + 1;
+	}
+	return 0;
 }
 
 class Unfinished {
-	#journal;
-	/** The file of the rows, and its size. */
+	#fd;
+	#target;
+	#mode;
+	/** How often each row is there that the command has not come to. */
+	#written = new Map();
+	#isKept = false;
+	/** The end of the first line. */
+	#start;
 	path;
-	size;
-	/** The ids of the runs whose rows are there, and of those that were added to a store, with a row or not yet. */
-	written = new Set();
+	/** The ids of the runs that were added to a store, with a row or not yet. */
 	added = new Set();
+	rows = 0;
 
-	constructor(target) {
+	/** Opens the journal for a file, which is locked; `origin` is what decides its rows. */
+	constructor(target, mode, origin) {
+		this.#target = target;
+		this.#mode = mode;
 		this.path = `${target}.partial`;
-		this.#journal = `${target}.pending`;
-		this.size = cutLine(this.path);
-		if (cutLine(this.#journal) === 0) return;
-		let whole = 0;
-		for (const line of fs.readFileSync(this.#journal, "utf8").trim().split("\n")) {
-			const value = JSON.parse(line);
-			if (typeof value === "number") whole = value;
-			else this.added.add(value);
+		const refuse = (what) => {
+			throw new InputError(`${this.path} is there, ${what}: remove it, or give it another name`);
+		};
+		const found = fs.lstatSync(this.path, { throwIfNoEntry: false });
+		if (found && !found.isFile()) refuse("and is no regular file");
+		this.#fd = fs.openSync(this.path, OPEN | O_NOFOLLOW | O_NONBLOCK, mode);
+		try {
+			this.#begin(origin, refuse);
+		} catch (error) {
+			fs.closeSync(this.#fd);
+			throw error;
 		}
-		if (this.size >= whole || fs.statSync(target, { throwIfNoEntry: false })?.size !== whole)
-			return;
-		// It was killed after it had replaced the file, or while that was being copied here.
-		fs.rmSync(this.path, { force: true });
-		fs.copyFileSync(target, this.path);
-		this.size = whole;
 	}
 
-	/** Notes the ids of runs before a store gets them: whatever ends this process, none is without a row. */
+	#begin(origin, refuse) {
+		const stats = fs.fstatSync(this.#fd);
+		if (!stats.isFile()) refuse("and is no regular file");
+		if (stats.size === 0) fs.appendFileSync(this.#fd, jsonLine({ "kp-score": origin }));
+		const piece = Buffer.alloc(PIECE);
+		fs.readSync(this.#fd, piece, 0, PIECE, 0);
+		this.#start = piece.indexOf(LINE_FEED) + 1;
+		const line = piece.toString("utf8", 0, this.#start);
+		if (!line.startsWith('{"kp-score":{')) refuse("and was not written to go on from");
+		const before = JSON.parse(line)["kp-score"];
+		const isOther = (name) => before[name] !== origin[name];
+		const others = Object.keys({ ...before, ...origin }).filter(isOther);
+		if (others.length > 0) refuse(`from another command, with other ${others.join(", ")}`);
+		if (stats.size === 0) return;
+		fs.ftruncateSync(this.#fd, endOfLines(this.#fd, stats.size));
+		this.#isKept = true;
+	}
+
+	#lines() {
+		const options = { fd: this.#fd, start: this.#start, autoClose: false };
+		return createInterface({ input: fs.createReadStream("", options) });
+	}
+
+	/** Passes the rows that are there to `take`. Must be called before any is written. */
+	async read(signal, take) {
+		for await (const line of this.#lines()) {
+			if (signal.aborted) return;
+			const value = JSON.parse(line);
+			if (Array.isArray(value)) {
+				for (const id of value) this.added.add(id);
+				continue;
+			}
+			const key = keyOf(value);
+			this.#written.set(key, (this.#written.get(key) ?? 0) + 1);
+			this.rows += 1;
+			if (!value.error) take(value);
+		}
+	}
+
+	/** Whether the row of a run with this id is there. */
+	has(id) {
+		return this.#written.has(keyOf({ id }));
+	}
+
+	/** Whether a row or an error that the command comes to is there, each as often as it is. */
+	passes(value) {
+		const key = keyOf(value);
+		const times = this.#written.get(key) ?? 0;
+		if (times > 0) this.#written.set(key, times - 1);
+		return times > 0;
+	}
+
+	/** Notes the ids of runs before a store gets them. */
 	follow(store) {
 		const append = store.append.bind(store);
 		store.append = (entries, options) => {
-			for (const { id } of entries) if (id !== null) this.added.add(id);
-			const lines = entries.map(({ id }) => (id === null ? "" : `${JSON.stringify(id)}\n`));
-			fs.appendFileSync(this.#journal, lines.join(""), { mode: 0o600 });
+			const ids = entries.flatMap(({ id }) => id ?? []);
+			for (const id of ids) this.added.add(id);
+			if (ids.length > 0) fs.appendFileSync(this.#fd, jsonLine(ids));
+			this.#isKept = true;
 			return append(entries, options);
 		};
 	}
 
-	/** Notes the size of all rows, before they become the file: until the command ends, that is what the next one goes on from. */
-	complete() {
-		fs.appendFileSync(this.#journal, `${fs.statSync(this.path).size}\n`, { mode: 0o600 });
+	async write(data) {
+		fs.appendFileSync(this.#fd, data);
+		this.rows += 1;
 	}
 
-	/** Forgets all, because the command has done everything. */
+	/** Writes the file, unless there is a reason to go on later. From now on, an error leaves the journal. */
+	async commit(isLater) {
+		this.#isKept ||= this.rows > 0;
+		if (isLater) return;
+		const file = await openReplacement(this.#target, this.#mode);
+		try {
+			let text = "";
+			for await (const line of this.#lines()) {
+				if (line[0] === "{") text += `${line}\n`;
+				if (text.length < PIECE) continue;
+				await file.write(text);
+				text = "";
+			}
+			await file.write(text);
+			await file.commit();
+		} finally {
+			await file.discard();
+		}
+	}
+
+	/** Removes the journal when the command has done everything. */
 	end() {
-		fs.rmSync(this.#journal, { force: true });
+		this.#isKept = false;
+		this.discard();
+	}
+
+	/** Closes the journal, and removes it unless it is needed. */
+	discard() {
+		if (this.#fd !== undefined) fs.closeSync(this.#fd);
+		this.#fd = undefined;
+		if (!this.#isKept) fs.rmSync(this.path, { force: true });
 	}
 }
 
-module.exports = { Unfinished };
+/**
+ * Reads the labels and profiles of a command that scores, and opens the file of its rows, which goes on from those that are
+ * there if there is a memory or a store. Resolves to the profiles.
+ */
+async function openRows(job, { output, sources }) {
+	const { options, signal } = job;
+	const { by, memory, store = process.env.KP_SCORE_STORE, table, top } = options;
+	job.labels = await Labels.of(job);
+	const profiles = await profilesOf(job);
+	const hasState = Boolean(memory || store) && !by && !table && top === undefined;
+	const origin = originOf(job, sources, profiles);
+	const journal = hasState && ((target, mode) => new Unfinished(target, mode, origin));
+	if (output !== undefined) job.output = await openFile(output, { signal, table, journal });
+	return profiles;
+}
+
+/** Passes the rows that are there to `take`. */
+async function goOn(job, take) {
+	const { unfinished } = job.output;
+	await unfinished?.read(job.signal, take);
+	if (unfinished?.rows > 0)
+		job.note(`goes on from ${unfinished.path}: ${count(unfinished.rows, "row")}`);
+}
+
+/**
+ * Yields the rows that are left: of the runs that were added to the store, as they were scored then, and of those that the
+ * store did not have.
+ */
+function evaluateRest(scorer, job, unfinished) {
+	const { added } = unfinished;
+	const { group } = job.options;
+	const imported = importTraces(job);
+	/** Where the runs to be scored come from, with the errors between them. */
+	const origins = [];
+	const done = new Set();
+	let known = 0;
+	/** Whether all is read, and every run has its row: nothing is left, which would be no log. */
+	let isEmpty = false;
+	async function* traces() {
+		let isAny = false;
+		for await (const item of imported) {
+			const { error, trace } = item;
+			// Not scored at all: the store may have forgotten it.
+			if (trace && isId(trace.id) && unfinished.has(trace.id)) known += 1;
+			else origins.push(item);
+			if (error || origins.at(-1) !== item) continue;
+			isAny = true;
+			yield `${JSON.stringify(trace)}\n`;
+		}
+		isEmpty = !isAny;
+	}
+	const settings = { format: "reasoning-trace", group, known: "again" };
+	const evaluation = scorer.evaluateLogs({ name: "rest", data: traces() }, settings);
+	onAbort(job.signal, () => evaluation.return().catch(() => {}));
+	async function* scored() {
+		try {
+			yield* evaluation;
+		} catch (error) {
+			if (!isEmpty) throw error;
+		}
+	}
+	function* errors() {
+		while (origins[0]?.error) yield origins.shift();
+	}
+	async function* rows() {
+		for await (const row of scored()) {
+			yield* errors();
+			const { source, successFrom, confidenceFrom, facts } = origins.shift().provenance;
+			const isLeft = !isId(row.id) || (added.has(row.id) && !done.has(row.id));
+			if (isId(row.id)) done.add(row.id);
+			if (!isLeft) known += 1;
+			else yield withProject({ ...row, source, successFrom, confidenceFrom, facts }, group);
+		}
+		yield* errors();
+	}
+	const report = () => ({ inputs: imported.report.inputs, known });
+	return Object.defineProperty(rows(), "report", { get: report });
+}
+
+module.exports = { evaluateRest, goOn, openRows };

@@ -1,10 +1,12 @@
 /** kp-score score --decide */
 const { callWithAll } = require("../engine.js");
+const { atLast } = require("../exit.js");
 const { show } = require("../output.js");
 const { shortId } = require("../row-table.js");
 const { Job } = require("../job.js");
 const { openScorer } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
+const { goOn, openRows } = require("../unfinished.js");
 const { cell, count, fit, percent, style } = require("../terminal.js");
 
 function lineOf({ accepted, bounds, id, objective, score }, { width }) {
@@ -17,13 +19,15 @@ function lineOf({ accepted, bounds, id, objective, score }, { width }) {
 
 module.exports = async function decide([args], options) {
 	const { memory, minShare } = options;
-	const job = await Job.open(options, await sourcesOf(args));
-	const { known, profiles, save, scorer } = await openScorer(job, { saved: true, again: true });
+	const job = await Job.open({ ...options, output: undefined }, await sourcesOf(args));
+	const profiles = await openRows(job, { output: options.output, sources: args });
+	const { unfinished } = job.output;
+	const { known, save, scorer } = await openScorer(job, { saved: true, again: true, profiles });
 	const threshold = options.threshold ?? scorer.status().threshold;
 	let accepted = 0;
 	let embedded = 0;
 	let added = 0;
-	const take = ({ trace, provenance, report: decision }) => {
+	const take = async ({ trace, provenance, report: decision }) => {
 		if (decision.accepted) accepted += 1;
 		// It is embedded after the decision.
 		if (decision.accepted && decision.score === null) added += 1;
@@ -31,14 +35,17 @@ module.exports = async function decide([args], options) {
 		const { source, successFrom } = provenance;
 		const { id = null, task } = trace;
 		const row = { source, id, objective: task.objective, successFrom, ...decision };
-		return show(job.output, row, lineOf);
+		await show(job.output, row, lineOf);
 	};
+	// All are decided again, as they were then; a row that is there is not written again.
+	await goOn(job, () => {});
 	const decided = callWithAll((trace) => scorer.decide(trace, { known, threshold }), job);
 	const isNeeded = minShare !== undefined || memory !== undefined;
 	const remarks = await job.each(decided, take, { isNeeded });
 	await job.commit();
 	if (added > 0) await scorer.warmup();
 	await save();
+	if (unfinished && !job.signal.aborted) atLast(() => unfinished.end());
 	const { traces } = remarks;
 	const share = traces === 0 ? 0 : accepted / traces;
 	job.note(

@@ -1,14 +1,13 @@
 /** kp-score score */
-const { createReadStream } = require("node:fs");
 const { InputError, atLast } = require("../exit.js");
-const { evaluate, evaluateRest } = require("../engine.js");
+const { evaluate } = require("../engine.js");
 const { isSelected } = require("../facts.js");
 const { openFile, show } = require("../output.js");
 const { Summaries, summaryTable } = require("../summaries.js");
 const { legendOf, rowTable } = require("../row-table.js");
 const { Job } = require("../job.js");
-const { Labels } = require("../labels.js");
 const { openScorer } = require("../scorer.js");
+const { evaluateRest, goOn, openRows } = require("../unfinished.js");
 const { sourcesOf } = require("../sources.js");
 const { Statistics } = require("../statistics.js");
 const { count, duration, grouped, percent, style, warn } = require("../terminal.js");
@@ -48,7 +47,8 @@ async function writePage(file, rows, { job, profiles, remarks, statistics }) {
 	const accepted = statistics.acceptedText(job.options.threshold);
 	const notes = [knownText(job.options, remarks), accepted, remarks.assumedText].filter(Boolean);
 	const { pageOf } = require("../page.js");
-	await file.write(await pageOf(rows, { figures, notes, profiles }));
+	if (rows.length > 0 || !file.isThere)
+		await file.write(await pageOf(rows, { figures, notes, profiles }));
 	const path = await file.commit();
 	if (path) job.note(`page: ${path}`);
 }
@@ -65,24 +65,6 @@ async function refuseRows(error, { signal, sources }) {
 	);
 }
 
-/** Passes the rows that an interrupted command has written to `take`. */
-async function takeEarlier(job, take) {
-	const { path, size, written } = job.output.unfinished ?? {};
-	if (!size) return;
-	const { contentOf } = require("../rows.js");
-	const source = { name: path, bytes: () => createReadStream(path) };
-	const earlier = await contentOf(source, job.signal);
-	if (!earlier.rows)
-		throw new InputError(`${path} is there, and has no rows: give it another name`);
-	let rows = 0;
-	for await (const row of earlier.rows) {
-		if (row.id) written.add(row.id);
-		rows += 1;
-		take(row);
-	}
-	job.note(`goes on from ${path}: ${count(rows, "row")}`);
-}
-
 const highestOf = (rows, top) => rows.sort((a, b) => b.score - a.score).slice(0, top);
 
 module.exports = async function score(args, given) {
@@ -91,15 +73,13 @@ module.exports = async function score(args, given) {
 	const { by, html, threshold, minShare, memory, top } = options;
 	if (minShare !== undefined && threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
-	const hasState = memory || options.store || process.env.KP_SCORE_STORE;
-	const goesOn = Boolean(hasState) && !by && top === undefined && !options.table;
-	const job = await Job.open({ ...options, goesOn }, await sourcesOf(args[0]));
+	const job = await Job.open({ ...options, output: undefined }, await sourcesOf(args[0]));
+	const profiles = await openRows(job, { output: options.output, sources: args[0] });
 	const { output } = job;
 	const { unfinished } = output;
-	const page = html && (await openFile(html, job));
-	job.labels = await Labels.of(job);
+	const page = html && (await openFile(html, { signal: job.signal, hasPart: false }));
 	const again = options.again === true;
-	const { known, profiles, save, scorer } = await openScorer(job, { saved: true, again });
+	const { known, save, scorer } = await openScorer(job, { saved: true, again, profiles });
 	const began = performance.now();
 	const lineOf = rowTable(output, options);
 	const statistics = new Statistics();
@@ -113,14 +93,13 @@ module.exports = async function score(args, given) {
 		if (kept.length >= 2 * top) kept = highestOf(kept, top);
 	};
 	const take = async (row) => {
-		const isThere = !isRest && unfinished?.written.has(row.id);
-		if (isThere || !isSelected(row, options)) return;
-		add(row);
-		if (!by && top === undefined) await show(output, row, lineOf);
+		if (!isSelected(row, options)) return;
+		// Those that are there are counted.
+		if (by || top !== undefined || (await show(output, row, lineOf))) add(row);
 	};
 	const isNeeded = minShare !== undefined || memory !== undefined || page !== undefined;
 	const isShown = top !== undefined || by !== undefined || !output.isTerminal;
-	await takeEarlier(job, add);
+	await goOn(job, add);
 	const isRest = known === "skip" && unfinished?.added.size > 0;
 	const rows = isRest ? evaluateRest(scorer, job, unfinished) : evaluate(scorer, job, known);
 	const scoring = job.each(rows, take, { isNeeded, isShown });
@@ -132,7 +111,8 @@ module.exports = async function score(args, given) {
 	await job.commit();
 	await save();
 	const ms = performance.now() - began;
-	if (page) await writePage(page, highest, { job, profiles, remarks, statistics });
+	if (page && !job.signal.aborted)
+		await writePage(page, highest, { job, profiles, remarks, statistics });
 	if (unfinished && !job.signal.aborted) atLast(() => unfinished.end());
 	if (!output.isClosed || isNeeded) {
 		summarise(job, statistics, remarks, ms);

@@ -59,7 +59,8 @@ async function writePage(file, selection, kept, { dropped, notes }) {
 		const row = scored(selection.rows[each.index], each);
 		entries.push({ ...each, row, members, ...steps });
 	}
-	await file.write(await keptPage({ kept: entries, dropped, notes }));
+	if (kept.length > 0 || !file.isThere)
+		await file.write(await keptPage({ kept: entries, dropped, notes }));
 	return file.commit();
 }
 
@@ -85,7 +86,7 @@ module.exports = async function select([args], given) {
 	const writer = path && (await Writer.open(options));
 	// One after the other, so that what is open is closed if one fails.
 	const file = path && (await openFile(path, job));
-	const page = html && (await openFile(html, job));
+	const page = html && (await openFile(html, { signal: job.signal, hasPart: false }));
 	const rest = dropped && (await openFile(dropped, job));
 	const spool = path || html || memory ? await Spool.open() : undefined;
 	const earlier = await keptEarlier(job);
@@ -116,7 +117,7 @@ module.exports = async function select([args], given) {
 	const { stood, others } = selection.dropped(kept);
 	for (const { row, ...why } of rest ? [...stood, ...others] : [])
 		await rest.write(jsonLine({ ...row, ...why }));
-	await rest?.commit();
+	await rest?.commit(kept.length > 0);
 	const names = new Set(rows.map(({ source }) => source.name));
 	const logs = job.sources.filter(({ name }) => names.has(name));
 	if (copy && logs.length > 0) await copyAll(logs, copy, job);
