@@ -11,7 +11,7 @@ class ScoringError extends Error {
 	// Fields are defined, not assigned, so that setters on prototypes do not run.
 	code;
 
-	constructor(message, /** @type {ErrorFields} */ { code, path, ...options } = {}) {
+	constructor(message, /** @type {ErrorFields} */ { code = "INTERNAL", path, ...options } = {}) {
 		super(message, options);
 		this.code = code;
 		if (path !== undefined) define(this, "path", path, { enumerable: true });

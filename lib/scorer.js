@@ -1,4 +1,5 @@
 /** The class Scorer, which types/scorer.d.ts documents. */
+const { Buffer } = require("node:buffer");
 const { channel } = require("node:diagnostics_channel");
 const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
@@ -23,6 +24,9 @@ const scored = channel("knowledgepulse.scoring.score");
 const { flag, positive, remembered, share, signal, similarity } = kinds;
 
 const parse = (json) => JSON.parse(json);
+
+/** The sources of the novelty of traces that were compared, and so are in the memory if they are to be added. */
+const COMPARED = ["cache", "empty-cache", "store"];
 
 /** Loaded when needed. */
 const inOrder = (...args) => require("./batch.js").inOrder(...args);
@@ -105,21 +109,22 @@ module.exports = class Scorer {
 		const submit = (handle, { known, remember = true }) => {
 			const { head, text, objective, confidence } = readTrace(trace);
 			const once = known === "again";
-			// Only a report says whether the trace was known.
-			const wants = reports || once;
 			adds = remember;
+			// Only a report says whether the trace was known, or could be added.
+			const wants = reports || once || (adds && scored.hasSubscribers);
 			return this.#native.score(head, text, objective, confidence, handle, adds, once, wants);
 		};
 		return this.#call(submit, options, SCORE, (outcome) => {
 			const [isKnown, given] = typeof outcome === "string" ? parse(outcome) : [];
 			const [score, report] = [given?.score ?? outcome, reports ? given : undefined];
-			if (adds && !isKnown) this.#publish(trace, score, report);
+			if (adds && given && !isKnown) this.#publish(trace, given, report);
 			return report ?? score;
 		});
 	}
 
-	#publish(trace, score, report) {
-		if (scored.hasSubscribers) scored.publish({ scorer: this, trace, score, report });
+	#publish(trace, { novelty, score }, report) {
+		const isAdded = COMPARED.includes(novelty.source);
+		if (isAdded && scored.hasSubscribers) scored.publish({ scorer: this, trace, score, report });
 	}
 
 	async decide(trace, options) {
@@ -144,7 +149,7 @@ module.exports = class Scorer {
 		const submit = (handle) => score(handle, adds, true);
 		const [isKnown, report] = await this.#call(submit, { signal: given.signal }, SIGNAL, parse);
 		const isAccepted = report.score >= threshold;
-		if (isAdded(isAccepted) && !isKnown) this.#publish(trace, report.score, report);
+		if (isAdded(isAccepted) && !isKnown) this.#publish(trace, report, report);
 		const { novelty } = report;
 		return {
 			accepted: isAccepted,
@@ -197,13 +202,23 @@ module.exports = class Scorer {
 			const { text, objective } = textOf(traceOrText);
 			return this.#native.embed(text, objective, handle);
 		};
-		return this.#call(submit, options);
+		// Memory of the addon cannot be transferred to another thread.
+		return this.#call(submit, options, SIGNAL, (vector) => vector.slice());
 	}
 
-	async snapshot(options) {
+	snapshot(options) {
+		return this.#snapshot(options, (bytes) => {
+			const own = Buffer.allocUnsafeSlow(bytes.length);
+			own.set(bytes);
+			return own;
+		});
+	}
+
+	/** Resolves to the bytes of a snapshot, which are memory of the addon, or to what `taken` makes of them. */
+	async #snapshot(options, taken = (bytes) => bytes) {
 		const { ages = true, signal } = callOptions(options, SNAPSHOT);
 		await until(signal, this.#added);
-		return until(signal, this.#native.snapshot(ages).catch(fail));
+		return taken(await until(signal, this.#native.snapshot(ages).catch(fail)));
 	}
 
 	static async restore(snapshot, options) {
@@ -217,7 +232,7 @@ module.exports = class Scorer {
 	async save(path, options) {
 		const { replaceFile } = require("./file.js");
 		const file = fileOf(path, "path");
-		const bytes = await this.snapshot(options);
+		const bytes = await this.#snapshot(options);
 		await replaceFile(file, bytes).catch((cause) => {
 			throw new ScoringError(`cannot write ${file}: ${cause.message}`, {
 				code: "SNAPSHOT_IO",

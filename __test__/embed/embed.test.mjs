@@ -17,6 +17,16 @@ test("embed returns 384 numbers of length 1 for a text and for a trace", async (
 	assert.ok(Math.abs(length(await embed("")) - 1) < 1e-6);
 });
 
+test("embed and Scorer.snapshot give memory that can be transferred to another thread", async () => {
+	const scorer = new Scorer({ novelty: "words" });
+	await scorer.remember(says("A red boat"));
+	for (const bytes of [await scorer.embed("A red boat"), await scorer.snapshot()]) {
+		const { length } = bytes;
+		const moved = structuredClone(bytes, { transfer: [bytes.buffer] });
+		assert.deepEqual([moved.length, bytes.length], [length, 0]);
+	}
+});
+
 for (const [novelty, dimensions] of [
 	["text", 384],
 	["run", 768],

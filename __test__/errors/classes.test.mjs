@@ -9,6 +9,7 @@ import {
 	ScoringError,
 	VectorCache,
 } from "@knowledgepulse/scoring";
+import { ImportError } from "@knowledgepulse/scoring/logs";
 import { valueFrom } from "../support/child.mjs";
 import { loadInContext } from "../support/contexts.mjs";
 import { isLongRun } from "../support/draws.mjs";
@@ -52,6 +53,11 @@ test("ScoringError has the stack of the call", () => {
 		new Scorer({ threads: 0 });
 	}
 	assert.throws(caller, ({ stack }) => stack.includes("caller"));
+});
+
+test("ScoringError has a code although it is made without one", () => {
+	assert.equal(new ScoringError("mine").code, "INTERNAL");
+	assert.equal(new ImportError("mine", { source: "s" }).code, "INTERNAL");
 });
 
 test("ScoringError ignores setters on prototypes", async () => {

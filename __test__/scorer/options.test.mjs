@@ -101,15 +101,22 @@ test("Scorer accepts any string as the name of a profile", async () => {
 	}
 });
 
-test("Scorer publishes each score on the diagnostics channel", async () => {
+test("Scorer publishes the score of each trace that it adds on the diagnostics channel", async () => {
 	const published = [];
 	const listen = (message) => published.push(message);
 	const scored = channel("knowledgepulse.scoring.score");
 	scored.subscribe(listen);
-	const scorer = new Scorer({ embedder: "off" });
+	const scorer = new Scorer({ novelty: "words" });
 	const score = await scorer.evaluateValue(traces[0]);
 	const report = await scorer.explainValue(traces[1]);
 	await scorer.evaluateValue(traces[2], { remember: false });
+	for (const options of [{ embedder: "off" }, { model: "/missing" }, { budgetMs: 0 }]) {
+		const other = new Scorer(options);
+		await other.evaluateValue(says(words(2000, 1)));
+		await other.explainValue(says(words(2000, 2)));
+		await other.decide(says(words(2000, 3)), { exact: true, threshold: 0 });
+		assert.equal(other.status().cacheSize, 0);
+	}
 	scored.unsubscribe(listen);
 	await scorer.evaluateValue(traces[3]);
 	assert.deepEqual(published, [
