@@ -6,7 +6,7 @@ const { resolve } = require("node:path");
 const { Readable } = require("node:stream");
 const { clearTimeout, setTimeout } = require("node:timers");
 const { promisify } = require("node:util");
-const { isUint8Array } = require("node:util/types");
+const { isAnyArrayBuffer, isUint8Array } = require("node:util/types");
 const { ImportError, reasonOf } = require("./errors.js");
 const { check, fileOf, isObject, isString, isUrl, own } = require("./options.js");
 const { ignore, untilClosed } = require("./signals.js");
@@ -28,8 +28,22 @@ const FIRST_HALF = /[\ud800-\udbff]$/;
 
 const isStream = (value) => isObject(value) && typeof value[Symbol.asyncIterator] === "function";
 
+/** Whether a value is a Blob, a File or a Response, of any realm. */
+const isBody = (value) => isObject(value) && typeof value.arrayBuffer === "function";
+
+/** What is read of such a value, or of an ArrayBuffer; any other value as it is. */
+function contentsOf(value) {
+	if (isAnyArrayBuffer(value)) return new Uint8Array(value);
+	return isBody(value) ? (value.body ?? value.stream?.() ?? "") : value;
+}
+
 /** Whether a value is the data of a source, unless it is text. */
-const isData = (value) => Array.isArray(value) || isUint8Array(value) || isStream(value);
+const isData = (value) =>
+	Array.isArray(value) ||
+	isUint8Array(value) ||
+	isStream(value) ||
+	isBody(value) ||
+	isAnyArrayBuffer(value);
 
 /** Whether a value is a message, not one of the sources in `sourceOf`. A message with `data` has a type, and no name. */
 const isMessage = (value) =>
@@ -216,7 +230,8 @@ class Source {
 	#isClosed = false;
 
 	constructor(place, given) {
-		const { name = place, path, data } = own(given);
+		const { name = place, path, data: value } = own(given);
+		const data = contentsOf(value);
 		this.name = name;
 		this.path = path;
 		this.isStream = isStream(data);
@@ -299,13 +314,13 @@ class Source {
 
 function sourceOf(value, place) {
 	if (isData(value) || (isString(value) && TEXT.test(value)))
-		return new Source(place, { data: value });
+		return new Source(place, { name: isBody(value) ? value.name : undefined, data: value });
 	if (isString(value) || isUrl(value)) {
 		const name = fileOf(value, place);
 		// An empty path is not the working directory.
 		return new Source(place, { name, path: name && resolve(name) });
 	}
-	const expected = "a path, a URL, text, bytes, a stream or an array of messages";
+	const expected = "a path, a URL, text, bytes, a stream, a Blob or an array of messages";
 	check(isObject(value) && Object.hasOwn(value, "data"), place, expected, value);
 	const { name, data } = own(value);
 	check(isString(name), `${place}.name`, "a string", name);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { File } from "node:buffer";
 import { createReadStream, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { Readable } from "node:stream";
@@ -49,6 +50,10 @@ const sources = {
 	"a stream of a file": (t) => createReadStream(file(t), { highWaterMark: 5 }),
 	"a stream of text": (t) => createReadStream(file(t), "utf8"),
 	"a web stream": () => new Blob([bytes]).stream(),
+	"a Blob": () => new Blob([bytes]),
+	"a Response": () => new Response(bytes),
+	"an ArrayBuffer": () => Uint8Array.from(bytes).buffer,
+	"a named Blob": () => ({ name: "mine", data: new Blob([bytes]) }),
 	"a web stream of text": () => new Blob([bytes]).stream().pipeThrough(new TextDecoderStream()),
 	"a generator of bytes": () => chunked([...bytes].map((byte) => Buffer.of(byte))),
 	// Each half of a character on its own.
@@ -139,11 +144,12 @@ test("importTraces names sources", async (t) => {
 			Readable.from([bytes]),
 			conversation("one"),
 			{ name: "mine", data: log },
+			new File([bytes], "upload.jsonl"),
 		],
 		assumed,
 	);
 	const places = [3, 4, 5, 6].map((place) => `sources[${place}]`);
-	const names = [path, relativePath, path, ...places, "mine"];
+	const names = [path, relativePath, path, ...places, "mine", "upload.jsonl"];
 	const items = await all(imported);
 	const found = new Set(items.map(({ provenance }) => provenance.source.name));
 	assert.deepEqual([...found], [...new Set(names)]);

@@ -49,7 +49,10 @@ export const LOG_FORMATS: readonly [
 /** A format of agents' logs: one of {@link LOG_FORMATS}. */
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** The content of a source: text, bytes, a Node.js or web stream of either, or objects in memory. */
+/**
+ * The content of a source: text, bytes, a Node.js or web stream of either, a `Blob`, a `File`, a `Response`, an
+ * `ArrayBuffer`, or objects in memory.
+ */
 export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array> | object;
 
 /**
@@ -58,6 +61,8 @@ export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array
  *
  * - A string is text if its first non-blank character is `{` or `[`, otherwise the path of a file.
  * - A URL must be a `file:` URL.
+ * - Bytes, a stream of bytes or text, a `Blob`, a `File`, which has a name, or a `Response` are a log. A file is open only
+ *   while it is read: one that another file replaces meanwhile is an error.
  * - An array of objects is one conversation: the messages of the AI SDK, OpenAI, Anthropic and others.
  * - `{ name, data }` is a source with a name of your own; a string in it is always text.
  *
@@ -67,7 +72,9 @@ export type ImportSource =
 	| string
 	| URL
 	| Uint8Array
+	| ArrayBuffer
 	| AsyncIterable<string | Uint8Array>
+	| { arrayBuffer(): Promise<ArrayBuffer> }
 	| readonly object[]
 	| { name: string; data: ImportData };
 
