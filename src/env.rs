@@ -3,6 +3,7 @@
 //! One thread-safe function settles all promises. Each call of it settles all results posted so far.
 
 use std::{
+    cell::OnceCell,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr,
@@ -22,12 +23,17 @@ use napi::{
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode},
 };
 
-use crate::js::{failure_value, forget_exception};
+use crate::{
+    js::{failure_value, forget_exception},
+    model::Texts,
+};
 
 /// The state of the main thread, or of a worker.
 pub struct EnvState {
     /// The engine behind `evaluateValue`.
     pub default: Arc<Scorer>,
+    /// The settings in its environment variables, once they are needed.
+    pub variables: OnceCell<Texts>,
     outbox: Arc<Outbox>,
     /// The scorers of the environment, which must not outlive it.
     pub scorers: Arc<Scorers>,
@@ -67,7 +73,8 @@ impl EnvState {
         let scorers = Arc::<Scorers>::default();
         scorers.add(&default);
         env.add_env_cleanup_hook(scorers.clone(), |scorers| scorers.close())?;
-        env.set_instance_data(Self { default, outbox, scorers }, (), |_| ())
+        let variables = OnceCell::new();
+        env.set_instance_data(Self { default, variables, outbox, scorers }, (), |_| ())
     }
 
     pub fn of(env: &Env) -> napi::Result<&'static Self> {

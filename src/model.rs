@@ -4,11 +4,10 @@ mod embedder;
 mod script;
 
 use std::{
-    env,
-    ffi::OsString,
+    collections::BTreeMap,
     path,
     sync::{
-        Arc, LazyLock, PoisonError, RwLock,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
@@ -20,12 +19,15 @@ use knowledgepulse_embedder::{
 };
 use knowledgepulse_scoring::{Error, Invalid, Novelty, Result, scorer::Outcome};
 use napi::{
-    Env,
-    bindgen_prelude::{FnArgs, FromNapiValue, Function, JsObjectValue, Object, Unknown},
+    Env, JsValue,
+    bindgen_prelude::{FnArgs, Function, JsObjectValue, Object, Unknown},
 };
 use once_cell::sync::OnceCell;
 
-use crate::js::{forget_exception, shown};
+use crate::{
+    env::EnvState,
+    js::{forget_exception, shown},
+};
 
 /// The number of letters after which their scripts are judged.
 const ENOUGH_LETTERS: usize = 200;
@@ -73,31 +75,51 @@ choices! {
     LongText { "window" => Window, "whole" => Whole }
 }
 
+/// The names of the settings.
+const NAMES: [&str; 12] = [
+    "backend", "embedder", "library", "maxTokens", "model", "normalize", "novelty", "output",
+    "pooling", "precision", "prefix", "threshold",
+];
+
+/// The settings that another model resets.
+const OF_MODEL: [&str; 5] = ["maxTokens", "normalize", "output", "pooling", "prefix"];
+
+/// Settings of one source by name, as text.
+pub type Texts = BTreeMap<&'static str, String>;
+
+/// Returns the settings in options of JavaScript, whose types `lib/options.js` has checked.
+fn options_of(options: &Object) -> Texts {
+    let text = |name| {
+        let value: Unknown = options.get(name).ok()??;
+        value.coerce_to_string().ok()?.into_utf8().ok()?.into_owned().ok()
+    };
+    NAMES.into_iter().filter_map(|name| Some((name, text(name)?))).collect()
+}
+
+/// Returns the settings in `process.env`, which a worker may have of its own.
+pub fn variables_of(env: &Env) -> Texts {
+    let variables = || -> napi::Result<Object> {
+        let process: Object = env.get_global()?.get_named_property("process")?;
+        process.get_named_property("env")
+    };
+    let Ok(variables) = variables() else { return Texts::new() };
+    let text =
+        |name| variables.get::<String>(&variable(name)).ok()?.filter(|text| !text.is_empty());
+    NAMES.into_iter().filter_map(|name| Some((name, text(name)?))).collect()
+}
+
 /// Settings from one source.
 struct Given<'a> {
-    /// Options of JavaScript, of the types that `lib/options.js` has checked; `None` for environment variables.
-    options: Option<&'a Object<'a>>,
+    texts: &'a Texts,
+    /// Whether they are environment variables, for errors.
+    are_variables: bool,
     /// The settings whose values are wrong.
     wrong: Vec<(&'static str, Error)>,
 }
 
 impl Given<'_> {
-    /// Returns the name of a setting for errors, and its text.
-    fn text(&self, name: &str) -> Option<(String, OsString)> {
-        let Some(options) = self.options else { return variable(name) };
-        Some((name.to_owned(), options.get::<String>(name).ok()??.into()))
-    }
-
-    fn get<T: FromNapiValue>(
-        &mut self,
-        name: &'static str,
-        expected: &str,
-        parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Option<T> {
-        match self.options {
-            Some(options) => options.get(name).ok()?,
-            None => self.parse(name, expected, parse),
-        }
+    fn text(&self, name: &str) -> Option<String> {
+        self.texts.get(name).cloned()
     }
 
     fn parse<T>(
@@ -106,11 +128,12 @@ impl Given<'_> {
         expected: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        let (path, text) = self.text(name)?;
-        let value = text.to_str().and_then(parse);
+        let text = self.texts.get(name)?;
+        let value = parse(text);
         if value.is_none() {
-            let found = shown(text.to_string_lossy().into());
-            self.wrong.push((name, Error::invalid(Invalid::Option, path, expected, found)));
+            let path = if self.are_variables { variable(name) } else { name.to_owned() };
+            let error = Error::invalid(Invalid::Option, path, expected, shown(text.clone()));
+            self.wrong.push((name, error));
         }
         value
     }
@@ -122,8 +145,8 @@ impl Given<'_> {
     }
 }
 
-/// Returns the environment variable of a setting, and its name.
-fn variable(setting: &str) -> Option<(String, OsString)> {
+/// Returns the name of the environment variable of a setting.
+fn variable(setting: &str) -> String {
     let mut name = String::from("KNOWLEDGEPULSE_SCORING_");
     for letter in setting.chars() {
         if letter.is_uppercase() {
@@ -131,8 +154,7 @@ fn variable(setting: &str) -> Option<(String, OsString)> {
         }
         name.push(letter.to_ascii_uppercase());
     }
-    let text = env::var_os(&name).filter(|text| !text.is_empty())?;
-    Some((name, text))
+    name
 }
 
 /// The mode of the embedder, its model, what novelty compares, and the threshold.
@@ -148,7 +170,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    fn from_environment() -> Self {
+    fn from_variables(variables: &Texts) -> Self {
         let mut settings = Self {
             mode: Mode::default(),
             model: ModelSettings::of(PackageFolder::of_addon()),
@@ -157,46 +179,48 @@ impl Settings {
             threshold: 0.75,
             invalid: Vec::new(),
         };
-        settings.invalid = settings.apply(None);
+        settings.invalid = settings.apply(variables, true);
         settings
     }
 
     /// Applies options of JavaScript.
     pub fn update(&mut self, options: &Object) -> Result<()> {
-        self.invalid.retain(|(name, _)| matches!(options.get::<Unknown>(name), Ok(None)));
-        self.apply(Some(options)).into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
+        self.overlay(&options_of(options))
     }
 
-    /// Applies settings, by default those of the environment. Another model resets the options of the model. Returns the
-    /// errors of wrong values.
-    fn apply(&mut self, options: Option<&Object>) -> Vec<(&'static str, Error)> {
+    fn overlay(&mut self, options: &Texts) -> Result<()> {
+        self.invalid.retain(|(name, _)| !options.contains_key(name));
+        self.apply(options, false).into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// Applies settings. Another model resets the options of the model. Returns the errors of wrong values.
+    fn apply(&mut self, texts: &Texts, are_variables: bool) -> Vec<(&'static str, Error)> {
         let Self { mode, model, novelty, threshold, .. } = self;
-        let mut given = Given { options, wrong: Vec::new() };
-        let text_of = |given: &Given, name| Some(given.text(name)?.1.to_string_lossy().into());
+        let mut given = Given { texts, are_variables, wrong: Vec::new() };
         *mode = given.choice("embedder").unwrap_or(*mode);
         *novelty = given.choice("novelty").or(*novelty);
         model.backend = given.choice("backend").or(model.backend);
         model.precision = given.choice("precision").unwrap_or(model.precision);
         // The working directory may change before the load.
-        let path_of = |text: OsString| path::absolute(&text).unwrap_or_else(|_| text.into());
-        if let Some((_, folder)) = given.text("model") {
+        let path_of = |text: String| path::absolute(&text).unwrap_or_else(|_| text.into());
+        if let Some(folder) = given.text("model") {
             (model.model, model.options) = (Some(path_of(folder)), ModelOptions::default());
         }
         let options = &mut model.options;
         options.pooling = given.choice("pooling").or(options.pooling);
-        let normalize = given.get("normalize", "\"true\" or \"false\"", |text| text.parse().ok());
+        let normalize = given.parse("normalize", "\"true\" or \"false\"", |text| text.parse().ok());
         options.normalize = normalize.or(options.normalize);
         let positive = |text: &str| text.parse().ok().filter(|number: &u32| *number > 0);
-        let max_tokens = given.get("maxTokens", "a positive integer", positive);
+        let max_tokens = given.parse("maxTokens", "a positive integer", positive);
         options.max_tokens = max_tokens.map(|number| number as usize).or(options.max_tokens);
-        options.prefix = text_of(&given, "prefix").or(options.prefix.take());
-        options.output = text_of(&given, "output").or(options.output.take());
-        if let Some((_, library)) = given.text("library") {
+        options.prefix = given.text("prefix").or(options.prefix.take());
+        options.output = given.text("output").or(options.output.take());
+        if let Some(library) = given.text("library") {
             disable_telemetry();
             model.library = Some(path_of(library));
         }
         let share = |text: &str| text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
-        *threshold = given.get("threshold", "a number in [0, 1]", share).unwrap_or(*threshold);
+        *threshold = given.parse("threshold", "a number in [0, 1]", share).unwrap_or(*threshold);
         given.wrong
     }
 
@@ -229,38 +253,77 @@ impl Settings {
     }
 }
 
-/// The settings of the process for new calls.
+/// The settings for new calls.
 struct Current {
     settings: Settings,
     embedder: Result<Arc<ModelEmbedder>>,
 }
 
 impl Current {
-    fn new(settings: Settings) -> Self {
-        Self { embedder: settings.clone().embedder(None, LongText::default()), settings }
+    /// The settings in `variables`, and over them those that were configured.
+    fn new(variables: &Texts, configured: &Texts) -> Result<Self> {
+        let mut settings = Settings::from_variables(variables);
+        settings.overlay(configured)?;
+        Ok(Self { embedder: settings.clone().embedder(None, LongText::default()), settings })
     }
 }
 
-/// Shared by all environments of the process.
-static CURRENT: LazyLock<RwLock<Current>> =
-    LazyLock::new(|| RwLock::new(Current::new(Settings::from_environment())));
-
-/// Returns the embedder of the process. Loads nothing.
-pub fn embedder() -> Result<Arc<ModelEmbedder>> {
-    CURRENT.read().unwrap_or_else(PoisonError::into_inner).embedder.clone()
+/// What all environments of the process share: what was configured, and the settings by the variables of an environment.
+struct Shared {
+    configured: Texts,
+    current: Vec<(Texts, Current)>,
 }
 
-pub fn settings() -> Settings {
-    CURRENT.read().unwrap_or_else(PoisonError::into_inner).settings.clone()
+static SHARED: RwLock<Shared> =
+    RwLock::new(Shared { configured: Texts::new(), current: Vec::new() });
+
+/// Returns what `read` has of the settings for new calls of an environment.
+fn with_current<T>(env: &Env, read: impl Fn(&Current) -> T) -> Result<T> {
+    let state = EnvState::of(env).map_err(|error| Error::internal(error.to_string()))?;
+    let variables = state.variables.get_or_init(|| variables_of(env));
+    let found = |shared: &Shared| {
+        shared.current.iter().find(|(own, _)| own == variables).map(|(_, current)| read(current))
+    };
+    if let Some(value) = found(&SHARED.read().unwrap_or_else(PoisonError::into_inner)) {
+        return Ok(value);
+    }
+    let mut shared = SHARED.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(value) = found(&shared) {
+        return Ok(value);
+    }
+    let current = Current::new(variables, &shared.configured)?;
+    let value = read(&current);
+    shared.current.push((variables.clone(), current));
+    Ok(value)
+}
+
+/// Returns the embedder of an environment. Loads nothing.
+pub fn embedder(env: &Env) -> Result<Arc<ModelEmbedder>> {
+    with_current(env, |current| current.embedder.clone())?
+}
+
+pub fn settings(env: &Env) -> Result<Settings> {
+    with_current(env, |current| current.settings.clone())
 }
 
 /// Changes the settings of the process. If they are equal to the present ones, a loaded model stays loaded, and a model that
 /// failed to load is tried again.
-pub fn configure(options: &Object) -> Result<()> {
-    let mut current = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
-    let mut settings = current.settings.clone();
-    settings.update(options)?;
-    *current = Current::new(settings);
+pub fn configure(env: &Env, options: &Object) -> Result<()> {
+    let options = options_of(options);
+    // Those of this environment are checked, too.
+    with_current(env, |_| ())?;
+    let mut shared = SHARED.write().unwrap_or_else(PoisonError::into_inner);
+    let mut configured = shared.configured.clone();
+    if options.contains_key("model") {
+        configured.retain(|name, _| !OF_MODEL.contains(name));
+    }
+    configured.extend(options);
+    let renewed = shared
+        .current
+        .iter()
+        .map(|(variables, _)| Ok((variables.clone(), Current::new(variables, &configured)?)));
+    let current = renewed.collect::<Result<_>>()?;
+    *shared = Shared { configured, current };
     Ok(())
 }
 

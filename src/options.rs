@@ -47,7 +47,7 @@ pub fn read_scorer_options(env: &Env, options: &Object) -> Result<ScorerConfig> 
     };
     scorer.concurrency = threads.unwrap_or(scorer.concurrency);
     let long_text = options.get::<String>("longText")?.and_then(|name| Choice::named(&name));
-    let mut settings = model::settings();
+    let mut settings = or_throw(env, model::settings(env))?;
     or_throw(env, settings.update(options))?;
     let (store, mode) = (options.get::<Unknown>("store")?, options.get::<String>("storeMode")?);
     Ok(ScorerConfig {

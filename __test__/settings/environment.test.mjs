@@ -146,3 +146,30 @@ test("KNOWLEDGEPULSE_SCORING_PRECISION and _EMBEDDER can both be wrong", async (
 	const errors = [error(mode, MODES, "on"), error(precision, PRECISIONS, "slow")];
 	assert.deepEqual(told, [...errors.map((each) => [each]), fine]);
 });
+
+test("KNOWLEDGEPULSE_SCORING_* variables of a worker are its own, and configure changes those of all threads", async () => {
+	const modes = await valueFrom(
+		async ({ scoring }) => {
+			const { once } = await import("node:events");
+			const { Worker } = await import("node:worker_threads");
+			const body = `
+				const { parentPort } = require("node:worker_threads");
+				const { Scorer, status } = require("@knowledgepulse/scoring");
+				const modes = () => [status(), new Scorer().status()].map(({ embedder }) => embedder.mode);
+				parentPort.postMessage(modes());
+				parentPort.once("message", () => parentPort.postMessage(modes()));`;
+			const env = { ...process.env, KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" };
+			const modes = () => scoring.status().embedder.mode;
+			const worker = new Worker(body, { env, eval: true, execArgv: [] });
+			const [own] = await once(worker, "message");
+			const found = [own, modes()];
+			scoring.configure({ embedder: "required" });
+			worker.postMessage("again");
+			const [changed] = await once(worker, "message");
+			await worker.terminate();
+			return [...found, changed, modes()];
+		},
+		{ env: { KNOWLEDGEPULSE_SCORING_EMBEDDER: "auto" } },
+	);
+	assert.deepEqual(modes, [["off", "off"], "auto", ["required", "required"], "required"]);
+});
