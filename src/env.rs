@@ -25,7 +25,7 @@ use napi::{
 
 use crate::{
     js::{failure_value, forget_exception},
-    model::Texts,
+    model::{Texts, variables_of},
 };
 
 /// The state of the main thread, or of a worker.
@@ -33,7 +33,7 @@ pub struct EnvState {
     /// The engine behind `evaluateValue`.
     pub default: Arc<Scorer>,
     /// The settings in its environment variables, once they are needed.
-    pub variables: OnceCell<Texts>,
+    variables: OnceCell<Texts>,
     outbox: Arc<Outbox>,
     /// The scorers of the environment, which must not outlive it.
     pub scorers: Arc<Scorers>,
@@ -75,6 +75,10 @@ impl EnvState {
         env.add_env_cleanup_hook(scorers.clone(), |scorers| scorers.close())?;
         let variables = OnceCell::new();
         env.set_instance_data(Self { default, variables, outbox, scorers }, (), |_| ())
+    }
+
+    pub fn variables(env: &Env) -> napi::Result<&'static Texts> {
+        Ok(Self::of(env)?.variables.get_or_init(|| variables_of(env)))
     }
 
     pub fn of(env: &Env) -> napi::Result<&'static Self> {

@@ -40,7 +40,7 @@ pub fn init(_exports: Object, env: Env) -> Result<()> {
 /// Changes the settings that are given; earlier calls keep theirs.
 #[napi(catch_unwind)]
 pub fn configure(env: &Env, settings: Object) -> Result<()> {
-    or_throw(env, model::configure(env, &settings))
+    or_throw(env, model::configure(EnvState::variables(env)?, &settings))
 }
 
 /// Returns the greatest number of threads of a scorer.

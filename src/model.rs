@@ -24,10 +24,7 @@ use napi::{
 };
 use once_cell::sync::OnceCell;
 
-use crate::{
-    env::EnvState,
-    js::{forget_exception, shown},
-};
+use crate::js::{forget_exception, shown};
 
 /// The number of letters after which their scripts are judged.
 const ENOUGH_LETTERS: usize = 200;
@@ -277,10 +274,8 @@ struct Shared {
 static SHARED: RwLock<Shared> =
     RwLock::new(Shared { configured: Texts::new(), current: Vec::new() });
 
-/// Returns what `read` has of the settings for new calls of an environment.
-fn with_current<T>(env: &Env, read: impl Fn(&Current) -> T) -> Result<T> {
-    let state = EnvState::of(env).map_err(|error| Error::internal(error.to_string()))?;
-    let variables = state.variables.get_or_init(|| variables_of(env));
+/// Returns what `read` has of the settings for new calls of an environment with these variables.
+fn with_current<T>(variables: &Texts, read: impl Fn(&Current) -> T) -> Result<T> {
     let found = |shared: &Shared| {
         shared.current.iter().find(|(own, _)| own == variables).map(|(_, current)| read(current))
     };
@@ -298,20 +293,20 @@ fn with_current<T>(env: &Env, read: impl Fn(&Current) -> T) -> Result<T> {
 }
 
 /// Returns the embedder of an environment. Loads nothing.
-pub fn embedder(env: &Env) -> Result<Arc<ModelEmbedder>> {
-    with_current(env, |current| current.embedder.clone())?
+pub fn embedder(variables: &Texts) -> Result<Arc<ModelEmbedder>> {
+    with_current(variables, |current| current.embedder.clone())?
 }
 
-pub fn settings(env: &Env) -> Result<Settings> {
-    with_current(env, |current| current.settings.clone())
+pub fn settings(variables: &Texts) -> Result<Settings> {
+    with_current(variables, |current| current.settings.clone())
 }
 
 /// Changes the settings of the process. If they are equal to the present ones, a loaded model stays loaded, and a model that
 /// failed to load is tried again.
-pub fn configure(env: &Env, options: &Object) -> Result<()> {
+pub fn configure(variables: &Texts, options: &Object) -> Result<()> {
     let options = options_of(options);
     // Those of this environment are checked, too.
-    with_current(env, |_| ())?;
+    with_current(variables, |_| ())?;
     let mut shared = SHARED.write().unwrap_or_else(PoisonError::into_inner);
     let mut configured = shared.configured.clone();
     if options.contains_key("model") {

@@ -12,6 +12,7 @@ use napi::{
 };
 
 use crate::{
+    env::EnvState,
     js::{or_throw, shown, thrown},
     model::{self, Choice, ModelEmbedder},
 };
@@ -47,7 +48,7 @@ pub fn read_scorer_options(env: &Env, options: &Object) -> Result<ScorerConfig> 
     };
     scorer.concurrency = threads.unwrap_or(scorer.concurrency);
     let long_text = options.get::<String>("longText")?.and_then(|name| Choice::named(&name));
-    let mut settings = or_throw(env, model::settings(env))?;
+    let mut settings = or_throw(env, model::settings(EnvState::variables(env)?))?;
     or_throw(env, settings.update(options))?;
     let (store, mode) = (options.get::<Unknown>("store")?, options.get::<String>("storeMode")?);
     Ok(ScorerConfig {

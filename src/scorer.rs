@@ -245,7 +245,7 @@ impl NativeScorer {
         per_group: Option<u32>,
         against_memory: bool,
     ) -> Result<NativeSelection> {
-        let own = or_throw(env, self.embedder(env))?;
+        let own = self.embedder(env)?;
         let embedder = own.for_selections.clone().unwrap_or_else(|| own.clone());
         if against_memory && embedder.novelty != own.novelty {
             let expected = "a scorer with the option novelty, whose cache can then be compared";
@@ -326,7 +326,7 @@ impl NativeScorer {
         threshold: Option<f64>,
         needs_score: bool,
     ) -> Result<String> {
-        let embedder = or_throw(env, self.embedder(env))?;
+        let embedder = self.embedder(env)?;
         let threshold = threshold.unwrap_or(embedder.threshold);
         let trace = or_throw(env, trace(&head, confidence))?;
         let (bounds, accepted) = or_throw(env, self.engine.judge(&trace, threshold, needs_score))?;
@@ -336,7 +336,7 @@ impl NativeScorer {
     /// Resolves to the cache as bytes, with the ages of its entries if `has_ages`.
     #[napi(catch_unwind)]
     pub fn snapshot<'env>(&self, env: &'env Env, has_ages: bool) -> Result<Unknown<'env>> {
-        let (embedder, engine) = (or_throw(env, self.embedder(env))?, self.engine.clone());
+        let (embedder, engine) = (self.embedder(env)?, self.engine.clone());
         let lane = embedder.lane();
         let snapshot = move || {
             let contents = engine.snapshot(&embedder.fingerprint()?);
@@ -357,7 +357,7 @@ impl NativeScorer {
     /// search.
     #[napi(catch_unwind)]
     pub fn status(&self, env: &Env) -> Result<String> {
-        let embedder = or_throw(env, self.embedder(env))?;
+        let embedder = self.embedder(env)?;
         let statistics = self.engine.statistics();
         let percentile = |share| Some(statistics.percentile(share)?.as_secs_f64() * 1000.0);
         let latency = percentile(0.5)
@@ -423,8 +423,9 @@ impl NativeScorer {
     }
 
     /// Returns the embedder for calls from now on.
-    pub fn embedder(&self, env: &Env) -> knowledgepulse_scoring::Result<Arc<ModelEmbedder>> {
-        self.embedder.clone().map_or_else(|| model::embedder(env), Ok)
+    pub fn embedder(&self, env: &Env) -> Result<Arc<ModelEmbedder>> {
+        let shared = || or_throw(env, model::embedder(EnvState::variables(env)?));
+        self.embedder.clone().map_or_else(shared, Ok)
     }
 
     /// Submits a call with the work that `read` returns. Returns its promise.
@@ -435,7 +436,7 @@ impl NativeScorer {
         reports: bool,
         read: impl FnOnce(&ModelEmbedder) -> Result<Work>,
     ) -> Result<Unknown<'env>> {
-        self.submit_with(or_throw(env, self.embedder(env))?, env, handle, reports, read)
+        self.submit_with(self.embedder(env)?, env, handle, reports, read)
     }
 
     fn submit_with<'env>(

@@ -123,7 +123,7 @@ impl NativeScorer {
     #[napi(catch_unwind)]
     pub fn fingerprint<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let memory = self.store_memory()?.clone();
-        let embedder = or_throw(env, self.embedder(env))?;
+        let embedder = self.embedder(env)?;
         let lane = embedder.lane();
         let fingerprint = move || {
             memory.set_vector_len(embedder.dimensions()?);

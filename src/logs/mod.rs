@@ -76,7 +76,7 @@ impl LogReader {
                 scorer: scorer.clone(),
                 work: if peeks == Some(true) { Work::Peek } else { Work::Score },
                 group,
-                embedder: or_throw(env, scorer.embedder(env))?,
+                embedder: scorer.embedder(env)?,
                 submitting: Mutex::default(),
                 skipped: (known.as_deref() == Some("skip")).then(Mutex::default),
                 known: known.map(|_| Arc::default()),

@@ -173,7 +173,7 @@ async function openFile(path, options) {
 			claimOutput(path, target, part, `${target}.lock`);
 			if (isState || journal) await lock(target, signal);
 			contents = journal
-				? journal(target, mode)
+				? journal(target, found ? found.mode & 0o777 : mode)
 				: await openWhole(target, mode, hasPart ? part : undefined);
 		}
 	} catch (error) {

@@ -66,6 +66,14 @@ function originOf({ labels, options }, sources, profiles) {
 	return Object.fromEntries(known.map(([name, value]) => [name, hashOf(value)]));
 }
 
+function parsed(line) {
+	try {
+		return JSON.parse(line);
+	} catch {
+		return undefined;
+	}
+}
+
 /** What an error or a row is known by: a run by its id, or its place and objective. */
 const keyOf = ({ error, id, objective, source }) =>
 	error || id == null ? JSON.stringify([error, source?.name, source?.line, objective]) : `"${id}`;
@@ -102,33 +110,33 @@ class Unfinished {
 		this.#target = target;
 		this.#mode = mode;
 		this.path = `${target}.partial`;
-		const refuse = (what) => {
-			throw new InputError(`${this.path} is there, ${what}: remove it, or give it another name`);
-		};
 		const found = fs.lstatSync(this.path, { throwIfNoEntry: false });
-		if (found && !found.isFile()) refuse("and is no regular file");
+		if (found && !found.isFile()) this.#refuse("and is no regular file");
 		this.#fd = fs.openSync(this.path, OPEN | O_NOFOLLOW | O_NONBLOCK, mode);
 		try {
-			this.#begin(origin, refuse);
+			this.#begin(origin);
 		} catch (error) {
 			fs.closeSync(this.#fd);
 			throw error;
 		}
 	}
 
-	#begin(origin, refuse) {
+	#refuse(what) {
+		throw new InputError(`${this.path} is there, ${what}: remove it, or give it another name`);
+	}
+
+	#begin(origin) {
 		const stats = fs.fstatSync(this.#fd);
-		if (!stats.isFile()) refuse("and is no regular file");
+		if (!stats.isFile()) this.#refuse("and is no regular file");
 		if (stats.size === 0) fs.appendFileSync(this.#fd, jsonLine({ "kp-score": origin }));
 		const piece = Buffer.alloc(PIECE);
 		fs.readSync(this.#fd, piece, 0, PIECE, 0);
 		this.#start = piece.indexOf(LINE_FEED) + 1;
-		const line = piece.toString("utf8", 0, this.#start);
-		if (!line.startsWith('{"kp-score":{')) refuse("and was not written to go on from");
-		const before = JSON.parse(line)["kp-score"];
+		const { "kp-score": before } = parsed(piece.toString("utf8", 0, this.#start)) ?? {};
+		if (!before) this.#refuse("and was not written to go on from");
 		const isOther = (name) => before[name] !== origin[name];
 		const others = Object.keys({ ...before, ...origin }).filter(isOther);
-		if (others.length > 0) refuse(`from another command, with other ${others.join(", ")}`);
+		if (others.length > 0) this.#refuse(`from another command, with other ${others.join(", ")}`);
 		if (stats.size === 0) return;
 		fs.ftruncateSync(this.#fd, endOfLines(this.#fd, stats.size));
 		this.#isKept = true;
@@ -143,7 +151,7 @@ class Unfinished {
 	async read(signal, take) {
 		for await (const line of this.#lines()) {
 			if (signal.aborted) return;
-			const value = JSON.parse(line);
+			const value = parsed(line) ?? this.#refuse("and has a line that is damaged");
 			if (Array.isArray(value)) {
 				for (const id of value) this.added.add(id);
 				continue;

@@ -112,7 +112,7 @@ module.exports = async function select([args], given) {
 		const more = { score: report.score, standsFor };
 		await file.write(await writer.lineOf({ ...(await selection.itemOf(each)), more, covers }));
 	}
-	await file?.commit();
+	const written = await file?.commit();
 	if (job.endedEarly("while it wrote: the memory stays as it was")) return job.exitCode();
 	const { stood, others } = selection.dropped(kept);
 	for (const { row, ...why } of rest ? [...stood, ...others] : [])
@@ -136,7 +136,7 @@ module.exports = async function select([args], given) {
 		selection.left.length > 0
 			? `not considered: ${tally(selection.left.map(({ reason }) => [reason.replace(/:.*/, ""), 1]))}`
 			: "",
-		path ? `${isMessages(options) ? "messages" : "traces"}: ${path}` : "",
+		written ? `${isMessages(options) ? "messages" : "traces"}: ${written}` : "",
 		writer?.text ?? "",
 		copy ? `${count(logs.length, "log")} copied to ${copy}` : "",
 		memory ? `${memory} has them: later sets add what they do not cover` : "",
@@ -144,8 +144,8 @@ module.exports = async function select([args], given) {
 	for (const note of notes.filter(Boolean)) job.note(note);
 	if (page) {
 		const assumed = [notes[1], remarks.assumedText].filter(Boolean);
-		const written = await writePage(page, selection, kept, { dropped: others, notes: assumed });
-		if (written) job.note(`page: ${written}`);
+		const place = await writePage(page, selection, kept, { dropped: others, notes: assumed });
+		if (place) job.note(`page: ${place}`);
 	}
 	remarks.noteAssumed(output.isText && !options.facts ? "? " : "");
 	if (output.isText && kept.length > 0)
