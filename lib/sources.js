@@ -110,7 +110,7 @@ class FileReader {
 }
 
 /** The contents of a file. While a piece is used, the next one is read. `onOpen` is given what is found. */
-async function* contents(path, onOpen = ignore) {
+async function* contents(path, /** @type {(found: fs.Stats) => void} */ onOpen = ignore) {
 	const file = new FileReader(path);
 	let reading;
 	try {

@@ -18,7 +18,6 @@ use serde_json::json;
 
 use crate::{
     env::{Outbox, in_background, spawn},
-    js::or_throw,
     scorer::NativeScorer,
 };
 

@@ -76,7 +76,7 @@ test("importTraces rejects a run without a known success until it is told what t
 });
 
 test("ImportError has no line and path unless they are given", () => {
-	const given = { code: undefined, path: "p", source: undefined, line: 5 };
+	const given = { code: "INTERNAL", path: "p", source: undefined, line: 5 };
 	assert.deepEqual({ ...new ImportError("text", given) }, given);
 	assert.deepEqual(Object.keys(new ImportError("text")), ["code", "source"]);
 });

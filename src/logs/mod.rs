@@ -41,7 +41,7 @@ use self::{
 };
 use crate::{
     env::{Outbox, spawn},
-    js::{or_throw, to_json},
+    js::to_json,
     model::ModelEmbedder,
     options::read_import_options,
     scorer::NativeScorer,
