@@ -1,16 +1,15 @@
 //! Traces of Langfuse.
 //!
-//! | Langfuse: traces with observations; rows of observations | a trace | scores such as `success`; an error of the root |
+//! | Langfuse: traces with observations; rows and pages of observations | a trace | scores such as `success`; an error of the root |
 //!
 //! - traces of five frameworks in the tests of Langfuse | 62751446 | 2026-11-22 | captured
-//! - rows of observations | | 2026-11-26 | written
+//! - rows of observations, and pages of them | | 2026-11-29 | written
 
 use std::collections::HashSet;
 
 use crate::{
-    facts::Tokens,
     format::{Format, FormatReader, Sink, open},
-    json::{Document, Members, Value},
+    json::{Array, Document, Members, Value},
     messages::{self, Conversation, Side, messages_of},
     provenance::Origin,
     run::Run,
@@ -24,7 +23,12 @@ pub const FORMAT: Format =
 
 fn fits(value: Value, _kind: Option<&str>) -> bool {
     let is_trace = || value.object("trace").is_some() || value.has("id");
-    (value.list("observations").is_some() && is_trace()) || is_row(value)
+    (value.list("observations").is_some() && is_trace()) || is_row(value) || is_page(value)
+}
+
+/// Returns whether a value is a page of observations, as the API returns it.
+fn is_page(value: Value) -> bool {
+    value.list("data").and_then(Array::first).is_some_and(is_row)
 }
 
 /// Returns whether a value is an observation by itself, as in exports of observations.
@@ -49,7 +53,9 @@ pub struct Trace(Vec<Document<'static>>, usize);
 
 impl FormatReader for Interleaved<Trace> {
     fn read(&mut self, value: Value, out: &mut Sink) {
-        if value.list("observations").is_some() {
+        if is_page(value) {
+            out.report.skipped.objects(value.get("data")).for_each(|row| self.read(row, out));
+        } else if value.list("observations").is_some() {
             let trace = value.object("trace").unwrap_or(value);
             let mut begun = out.begin();
             let observations = begun.skipped.objects(value.get("observations")).collect();
@@ -119,7 +125,6 @@ fn called_tools(observations: &[Value]) -> HashSet<String> {
 fn span<'d>(observation: Value<'d>, called: &HashSet<String>, keeps_given: bool) -> Span<'d> {
     let name = observation.text("name").unwrap_or_default();
     let usage = observation.first(&["usageDetails", "usage_details"]).map(Value::decoded);
-    let tokens = Tokens::of(usage, ["input", "output", "input_cache_read", "input_cache_creation"]);
     let recorded = ["input", "output"].map(|name| observation.member(name));
     let [input, output] = recorded;
     let mut span = Span {
@@ -129,7 +134,7 @@ fn span<'d>(observation: Value<'d>, called: &HashSet<String>, keeps_given: bool)
         start: observation.first(&START).and_then(time::instant),
         end: observation.first(&["endTime", "end_time"]).and_then(time::instant),
         model: observation.name("model"),
-        tokens: tokens.map(|tokens| tokens.by_total(usage.get("total"))),
+        tokens: spans::tokens(usage),
         has_failed: observation.text("level") == Some("ERROR"),
         asked: input.into_iter().collect(),
         message: observation.first_name(&["statusMessage", "status_message"]),

@@ -382,7 +382,18 @@ impl Conversation {
                 (Kind::Reasoning, _) => {
                     self.events.push(Event::reasoned(text_of_part(part).unwrap_or_default()));
                 }
-                (Kind::Call, _) => self.call(call_of_part(part, turn)),
+                (Kind::Call, _) => {
+                    let call = call_of_part(part, turn);
+                    // As Inspect has the result of a tool of the provider.
+                    let value = part.first(&["error", "result"]).filter(|_| part.has("tool_type"));
+                    let result = value.map(|value| {
+                        let output = text_of(value, &mut self.skipped);
+                        let result = output.into_result(Some(part.member("error").is_some()));
+                        Event::Result(ToolResult { is_within: true, ..call.answer(result) })
+                    });
+                    self.call(call);
+                    self.events.extend(result);
+                }
                 (Kind::Result, _) => self.read_result(part, kind),
                 (Kind::Approval | Kind::Other, _) => self.skip_unknown(kind, part),
             }
@@ -558,7 +569,7 @@ pub fn human(value: Value) -> Option<String> {
     if let Some(messages) = messages_of(value, Side::Input) {
         return Conversation::of(&messages).first_human();
     }
-    let names = ["prompt", "input", "question", "query", "message", "text"];
+    let names = ["prompt", "input", "question", "query", "message", "text", "task"];
     value.first_name(&names).map(Into::into)
 }
 

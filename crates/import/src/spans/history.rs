@@ -1,13 +1,18 @@
 //! The events of model calls, most of which repeat the conversation so far.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     mem,
 };
 
 use super::span::Span;
 use crate::{
-    answers::answered_calls, call::Call, events::Event, json, messages::Conversation, run::Run,
+    answers::{Waiting, answered_calls},
+    call::Call,
+    events::Event,
+    json,
+    messages::Conversation,
+    run::Run,
     skipped::Skipped,
 };
 
@@ -54,8 +59,8 @@ impl Key {
 }
 
 impl History {
-    /// Adds the events of a model call of a run that are new.
-    pub fn read(&mut self, span: &Span, run: &mut Run) {
+    /// Adds the events of a model call of a run that are new. Below a tool (`is_delegated`), no person says anything.
+    pub fn read(&mut self, span: &Span, is_delegated: bool, run: &mut Run) {
         let mut conversation = Conversation::default();
         (conversation.next, conversation.given) = (run.next, mem::take(&mut run.given));
         span.given.iter().for_each(|given| conversation.read_given(*given));
@@ -64,12 +69,14 @@ impl History {
         self.skipped.max(&conversation.skipped);
         run.possible_calls.merge(conversation.possible_calls);
 
-        let mut calls = answered_calls(&conversation.events).into_iter();
+        let mut events: Vec<_> = conversation.events.into_iter().collect();
+        self.rename(&mut events, repeated);
+        let mut calls = answered_calls(&events).into_iter();
         // The places of the calls in this model call.
         let mut said = Vec::new();
         // The number of equal events in this model call, by the place of the first of them.
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        for (index, mut event) in conversation.events.into_iter().enumerate() {
+        for (index, mut event) in events.into_iter().enumerate() {
             let mut answered = None;
             if let Event::Result(result) = &mut event {
                 let call = calls.next().flatten().map(|call| said[call]);
@@ -89,6 +96,10 @@ impl History {
             let places = self.places.entry(Key::of(&event)).or_default();
             let count = counts.entry(places.first().copied().unwrap_or(next)).or_default();
             let place = places.get(*count).copied().filter(|_| !is_new).unwrap_or(next);
+            if is_delegated && place == next && event.human().is_some() {
+                run.skipped.add("subagent_prompt");
+                continue;
+            }
             *count += 1;
             if event.call().is_some() {
                 said.push(place);
@@ -101,6 +112,34 @@ impl History {
                 self.events.push(event);
             } else if !matches!(event, Event::System(_)) {
                 run.skipped.add("repeated");
+            }
+        }
+    }
+
+    /// Gives repeated calls the ids that they had when they were made. Some instrumentations record another id with the
+    /// history, but that of the answer.
+    fn rename(&self, events: &mut [Event], repeated: usize) {
+        let ids = |event: &Event| event.id().map(str::to_owned);
+        let (called, others): (Vec<_>, Vec<_>) =
+            events.iter().partition(|event| event.call().is_some());
+        let called: HashSet<_> = called.into_iter().filter_map(ids).collect();
+        let answered: Vec<_> = others.into_iter().filter_map(ids).collect();
+        let mut made = Waiting::default();
+        for id in answered.iter().filter(|id| !called.contains(*id)) {
+            if let Some(place) = self.call(id)
+                && let Some(Call { name, input, .. }) = self.events[place].call()
+            {
+                made.add(place, [(name.clone(), input.hash())]);
+            }
+        }
+        let answered: HashSet<_> = answered.into_iter().collect();
+        let is_other = |id: &String| !answered.contains(id) && self.call(id).is_none();
+        for event in events.iter_mut().take(repeated) {
+            if let Event::Call(call) = event
+                && call.id.as_ref().is_some_and(is_other)
+                && let Some(place) = made.take([(call.name.clone(), call.input.hash())])
+            {
+                call.id = self.events[place].id().map(Into::into);
             }
         }
     }

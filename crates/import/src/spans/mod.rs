@@ -12,6 +12,6 @@ mod tools;
 pub use self::{
     forest::{first_root, forest, tops},
     run::run,
-    span::{Recorded, Said, Span, SpanKind, Spans, is_empty, label, only_member},
+    span::{Recorded, Said, Span, SpanKind, Spans, is_empty, label, only_member, tokens},
     tools::tool_names,
 };

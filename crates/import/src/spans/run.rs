@@ -26,12 +26,14 @@ pub fn run(spans: &[&Span], key: Option<String>, out: &Sink) -> Run {
     };
 
     let kept = without_wrappers(spans, &forest);
+    let is_delegated = below_tools(spans, &forest);
     run.skipped.add_many("wrapper_span", (spans.len() - kept.len()) as u64);
     let mut models = Vec::new();
     let mut tools = Vec::new();
-    for (place, &span) in kept.iter().enumerate() {
+    for (place, &index) in kept.iter().enumerate() {
+        let span = spans[index];
         match &span.kind {
-            SpanKind::Model => models.push((place, span)),
+            SpanKind::Model => models.push((place, index)),
             SpanKind::Tool(tool) => tools.push((place, span, tool)),
             SpanKind::Agent => {}
             SpanKind::Other => {
@@ -40,9 +42,10 @@ pub fn run(spans: &[&Span], key: Option<String>, out: &Sink) -> Run {
             }
         }
     }
-    if models.is_empty() {
-        let is_agent = |span: &&Span| matches!(span.kind, SpanKind::Agent) && span.has_messages();
-        models.extend(kept.iter().copied().enumerate().find(|(_, span)| is_agent(span)));
+    let has_models = !models.is_empty();
+    if !has_models {
+        let is_agent = |span: &Span| matches!(span.kind, SpanKind::Agent) && span.has_messages();
+        models.extend(kept.iter().copied().enumerate().find(|(_, index)| is_agent(spans[*index])));
     }
 
     for span in spans {
@@ -54,23 +57,42 @@ pub fn run(spans: &[&Span], key: Option<String>, out: &Sink) -> Run {
     }
     let mut history = History::default();
     let mut places = Vec::new();
-    for (place, span) in models {
-        history.read(span, &mut run);
+    for (place, index) in models {
+        let span = spans[index];
+        history.read(span, is_delegated[index], &mut run);
         run.facts.add(span.tokens);
         run.facts.model(span.model);
         places.resize(history.events.len(), place);
         run.skipped.add_many("unreadable", span.unreadable);
     }
     run.skipped.merge(std::mem::take(&mut history.skipped));
-    let of_tools = tools::read_tools(tools, &mut history, &mut run);
-    let mut events: Vec<_> = places.into_iter().zip(history.events).chain(of_tools).collect();
-    events.sort_by_key(|(place, _)| *place);
+    let mut events = Vec::new();
+    for (place, call, event) in tools::read_tools(tools, &mut history, &mut run) {
+        // An agent's span begins before those of its tools, and has all that it said.
+        let call = call.filter(|_| !has_models);
+        events.push((call.map_or((place, usize::MAX), |call| (places[call], call)), event));
+    }
+    let said = places.into_iter().zip(0..).zip(history.events);
+    let mut events: Vec<_> = said.chain(events).collect();
+    events.sort_by_key(|(order, _)| *order);
     run.events.extend(events.into_iter().map(|(_, event)| event));
     run
 }
 
-/// Returns the spans, sorted by start, without those that only wrap others that record as much.
-fn without_wrappers<'a, 'd>(spans: &[&'a Span<'d>], forest: &[Node]) -> Vec<&'a Span<'d>> {
+/// Returns for each span whether a tool of the run has started it.
+fn below_tools(spans: &[&Span], forest: &[Node]) -> Vec<bool> {
+    let mut is_below = vec![false; spans.len()];
+    for node in forest {
+        if let Some(parent) = node.parent.map(|place| &forest[place]) {
+            let is_tool = matches!(spans[parent.index].kind, SpanKind::Tool(_));
+            is_below[node.index] = is_below[parent.index] || (is_tool && parent.parent.is_some());
+        }
+    }
+    is_below
+}
+
+/// Returns the places of the spans, sorted by start, without those that only wrap others that record as much.
+fn without_wrappers(spans: &[&Span], forest: &[Node]) -> Vec<usize> {
     // For each place, the best quality of the model calls below it.
     let mut best_below = vec![None; spans.len()];
     for (place, node) in forest.iter().enumerate().rev() {
@@ -81,13 +103,15 @@ fn without_wrappers<'a, 'd>(spans: &[&'a Span<'d>], forest: &[Node]) -> Vec<&'a 
     }
     let mut kept = Vec::new();
     let mut end_of_model = 0;
-    let mut ends_of_tools: HashMap<&str, usize> = HashMap::new();
+    let mut ends_of_tools: HashMap<_, usize> = HashMap::new();
     for (place, node) in forest.iter().enumerate() {
         let span = spans[node.index];
         let end = match &span.kind {
             SpanKind::Model if best_below[place] < span.quality() => &mut end_of_model,
             SpanKind::Model => continue,
-            SpanKind::Tool(tool) => ends_of_tools.entry(&tool.call.name).or_default(),
+            SpanKind::Tool(tool) => {
+                ends_of_tools.entry((&tool.call.name, tool.call.input.hash())).or_default()
+            }
             SpanKind::Agent | SpanKind::Other => {
                 kept.push(node.index);
                 continue;
@@ -99,5 +123,5 @@ fn without_wrappers<'a, 'd>(spans: &[&'a Span<'d>], forest: &[Node]) -> Vec<&'a 
         }
     }
     kept.sort_unstable_by_key(|&index| (spans[index].start, index));
-    kept.into_iter().map(|index| spans[index]).collect()
+    kept
 }

@@ -52,7 +52,7 @@ impl Said {
 
 impl Recorded {
     /// Returns the approximate size in bytes.
-    fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         let texts = [&self.id, &self.parent, &self.message].into_iter().flatten();
         let said = self.events.iter().map(|said| &said.value);
         size_of::<Self>()
@@ -138,6 +138,12 @@ pub fn label(name: &str, value: Value) -> Option<bool> {
     truth(value).filter(|_| names.iter().any(|known| name.eq_ignore_ascii_case(known)))
 }
 
+/// Returns the tokens in the details of a usage, as Langfuse has them.
+pub fn tokens(details: Option<Value>) -> Option<Tokens> {
+    let names = ["input", "output", "input_cache_read", "input_cache_creation"];
+    Tokens::of(details, names).map(|tokens| tokens.by_total(details.get("total")))
+}
+
 /// Returns the member of this name of an object without others.
 pub fn only_member<'d>(object: Value<'d>, name: &str) -> Option<Value<'d>> {
     object.get(name).filter(|_| object.members().count() == 1)
@@ -196,7 +202,7 @@ impl Spans {
         self.size += span.size();
         // Most traces of a server have one.
         self.all.reserve_exact(usize::from(self.all.is_empty()));
-        self.all.push(Recorded { line: out.line, ..span });
+        self.all.push(Recorded { line: span.line.max(out.line), ..span });
     }
 
     pub fn get(&mut self, id: &str) -> Option<&mut Recorded> {

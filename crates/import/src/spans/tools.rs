@@ -16,12 +16,13 @@ use crate::{
     text::{self, Output},
 };
 
-/// Returns the events of tools' spans that are not in the history, each with the place of its span.
+/// Returns the events of tools' spans that are not in the history, each with the place of its span and that of the call in
+/// the history after which it was told.
 pub(super) fn read_tools(
     tools: Vec<(usize, &Span, &Tool)>,
     history: &mut History,
     run: &mut Run,
-) -> Vec<(usize, Event)> {
+) -> Vec<(usize, Option<usize>, Event)> {
     let call = |(.., tool): &(_, _, &Tool)| Call { turn: run.next_turn(), ..tool.call.clone() };
     let calls: Vec<_> = tools.iter().map(call).collect();
     let matches = match_tools(&calls, history);
@@ -40,7 +41,9 @@ pub(super) fn read_tools(
         let result =
             (has_result && !is_answered).then(|| result(span, tool, said, &mut run.skipped));
         let call = (!is_said).then_some(Event::Call(call));
-        events.extend(call.into_iter().chain(result).map(|event| (order, event)));
+        // A failure without an output is nothing that was told to the model after its call.
+        let told = place.filter(|_| tool.output.is_some());
+        events.extend(call.into_iter().chain(result).map(|event| (order, told, event)));
         if let Some(place) = place.filter(|_| span.has_failed) {
             history.fail(place);
         }

@@ -7,50 +7,92 @@ use crate::{
     facts::Tokens,
     json::{Document, Index, Members, Value},
     messages::{self, CONTENTS, Message, Messages, Side, Sides, messages_of},
-    spans::{Recorded, Said, Span, SpanKind, is_empty},
+    spans::{self, Recorded, Said, Span, SpanKind, is_empty},
 };
 
 /// Attributes that tell kinds of spans apart.
-const KINDS: [&str; 8] = [
-    OPERATION, OPENINFERENCE, "traceloop.span.kind", "ai.operationId", "ai.toolCall.name",
-    "error.type", "gen_ai.agent.name", "gen_ai.tool.status",
+const KINDS: [&str; 10] = [
+    OPERATION, OPENINFERENCE, LANGFUSE, "traceloop.span.kind", "ai.operationId",
+    "ai.toolCall.name", "error.type", "gen_ai.agent.name", "gen_ai.tool.status",
+    "llm.request.type",
 ];
 const OPERATION: &str = "gen_ai.operation.name";
 const OPENINFERENCE: &str = "openinference.span.kind";
+const LANGFUSE: &str = "langfuse.observation.type";
+
+/// The attributes and values that say that a span is a tool.
+const TOOLS: [(&str, &str); 5] = [
+    (OPERATION, "execute_tool"),
+    (OPENINFERENCE, "TOOL"),
+    (LANGFUSE, "tool"),
+    ("traceloop.span.kind", "tool"),
+    ("ai.operationId", "ai.toolCall"),
+];
+const AGENTS: [(&str, &str); 3] =
+    [(OPERATION, "invoke_agent"), (OPENINFERENCE, "AGENT"), (LANGFUSE, "agent")];
+/// Those of the embedding of texts, which are no messages.
+const EMBEDDINGS: [(&str, &str); 8] = [
+    (OPERATION, "embeddings"),
+    (OPENINFERENCE, "EMBEDDING"),
+    (LANGFUSE, "embedding"),
+    ("llm.request.type", "embedding"),
+    ("ai.operationId", "ai.embed"),
+    ("ai.operationId", "ai.embed.doEmbed"),
+    ("ai.operationId", "ai.embedMany"),
+    ("ai.operationId", "ai.embedMany.doEmbed"),
+];
+
+/// The tool of a span that ADK adds to those of parallel calls.
+const MERGED: &str = "(merged tools)";
 
 const TOOL_NAME: [&str; 4] =
     ["gen_ai.tool.name", "ai.toolCall.name", "tool.name", "traceloop.entity.name"];
-const TOOL_ID: [&str; 3] = ["gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id"];
-const TOOL_INPUT: [&str; 9] = [
+const TOOL_ID: [&str; 4] = ["gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id"];
+const TOOL_INPUT: [&str; 10] = [
     "gen_ai.tool.call.arguments", "ai.toolCall.args", "ai.toolCall.input",
     "gcp.vertex.agent.tool_call_args", "tool_arguments", "input.value", "tool.parameters",
-    "traceloop.entity.input", "input",
+    "traceloop.entity.input", "langfuse.observation.input", "input",
 ];
-const TOOL_OUTPUT: [&str; 8] = [
+const TOOL_OUTPUT: [&str; 9] = [
     "gen_ai.tool.call.result", "ai.toolCall.result", "ai.toolCall.output",
     "gcp.vertex.agent.tool_response", "tool_response", "output.value", "traceloop.entity.output",
-    "output",
+    "langfuse.observation.output", "output",
 ];
-const OBJECTIVE: [&str; 4] =
-    ["gen_ai.input.messages", "input.value", "ai.prompt", "traceloop.entity.input"];
+const OBJECTIVE: [&str; 5] = [
+    "gen_ai.input.messages", "input.value", "ai.prompt", "traceloop.entity.input",
+    "langfuse.observation.input",
+];
 
-const MODEL: [&str; 2] = ["gen_ai.response.model", "gen_ai.request.model"];
-const USAGE: [&str; 4] = [
-    "gen_ai.usage.input_tokens",
-    "gen_ai.usage.output_tokens",
-    "gen_ai.usage.cache_read.input_tokens",
-    "gen_ai.usage.cache_creation.input_tokens",
+const MODEL: [&str; 4] = [
+    "gen_ai.response.model", "gen_ai.request.model", "llm.model_name",
+    "langfuse.observation.model.name",
 ];
+/// The names of each count of tokens: by today's conventions, of OpenLLMetry before, and of OpenInference.
+const USAGE: [[&str; 3]; 4] = [
+    ["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"],
+    ["gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"],
+    [
+        "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
+        "llm.token_count.prompt_details.cache_read",
+    ],
+    [
+        "gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens",
+        "llm.token_count.prompt_details.cache_write",
+    ],
+];
+const USAGE_DETAILS: &str = "langfuse.observation.usage_details";
 
 /// The places for the messages of the input and of the output. Those that end with a dot are of several attributes.
 const PLACES: [&[&str]; 2] = [
     &[
         "gen_ai.input.messages", EVENTS, "llm.input_messages.", "ai.prompt.messages", "ai.prompt",
         "gen_ai.prompt.", "gen_ai.prompt", "gcp.vertex.agent.llm_request", "input.value",
+        "langfuse.observation.input",
     ],
     &[
         "gen_ai.output.messages", EVENTS, "llm.output_messages.", ANSWER, "gen_ai.completion.",
         "gen_ai.completion", "gcp.vertex.agent.llm_response", "output.value",
+        "langfuse.observation.output",
     ],
 ];
 
@@ -75,10 +117,10 @@ pub(super) fn is_kept(name: &str) -> bool {
             &TOOL_OUTPUT,
             &OBJECTIVE,
             &MODEL,
-            &USAGE,
+            USAGE.as_flattened(),
             &REASONING,
             &TEXT,
-            &[TOOL_CALLS],
+            &[TOOL_CALLS, USAGE_DETAILS],
             input,
             output,
         ];
@@ -181,28 +223,32 @@ pub(super) fn is_of_run(span: &Recorded) -> bool {
     !span.events.is_empty()
         || is_tool(attributes)
         || is_agent(attributes)
-        || attributes.members().any(has_messages)
+        || (!is_any(attributes, &EMBEDDINGS) && attributes.members().any(has_messages))
 }
 
-fn is(attributes: Value, name: &str, value: &str) -> bool {
-    attributes.text(name) == Some(value)
+/// Returns whether attributes have one of these values.
+fn is_any(attributes: Value, values: &[(&str, &str)]) -> bool {
+    values.iter().any(|(name, value)| attributes.text(name) == Some(value))
 }
 
 fn is_tool(attributes: Value) -> bool {
-    is(attributes, OPERATION, "execute_tool")
-        || is(attributes, OPENINFERENCE, "TOOL")
-        || is(attributes, "traceloop.span.kind", "tool")
-        || is(attributes, "ai.operationId", "ai.toolCall")
-        || attributes.member("ai.toolCall.name").is_some()
+    (is_any(attributes, &TOOLS) || attributes.member("ai.toolCall.name").is_some())
+        && attributes.text(TOOL_NAME[0]) != Some(MERGED)
 }
 
 fn is_agent(attributes: Value) -> bool {
-    is(attributes, OPERATION, "invoke_agent") || is(attributes, OPENINFERENCE, "AGENT")
+    is_any(attributes, &AGENTS)
 }
 
-/// Returns whether an attribute can have messages. OpenInference gives some to spans of all kinds.
+/// Returns whether an attribute can have messages. OpenInference and Langfuse give some to spans of all kinds.
 fn is_of_model(attributes: Value, name: &str) -> bool {
-    !["input.value", "output.value"].contains(&name) || is(attributes, OPENINFERENCE, "LLM")
+    match name {
+        "input.value" | "output.value" => is_any(attributes, &[(OPENINFERENCE, "LLM")]),
+        "langfuse.observation.input" | "langfuse.observation.output" => {
+            is_any(attributes, &[(LANGFUSE, "generation")])
+        }
+        _ => true,
+    }
 }
 
 /// Returns a span of the kind that follows from its attributes. All events must be known.
@@ -210,15 +256,20 @@ pub(super) fn interpret(recorded: &Recorded, keeps_given: bool) -> Span<'_> {
     let attributes = recorded.attributes.root();
     let mut span = recorded.span();
     let is_agent = is_agent(attributes);
-    if attributes.member("error.type").is_some() || is(attributes, "gen_ai.tool.status", "error") {
+    if attributes.member("error.type").is_some()
+        || is_any(attributes, &[("gen_ai.tool.status", "error")])
+    {
         span.has_failed = true;
     }
     span.model = attributes.first_name(&MODEL);
-    span.tokens = Tokens::of(Some(attributes), USAGE).map(Tokens::without_cache);
+    let usage = USAGE.map(|names| names.into_iter().find(|name| attributes.has(name)));
+    let tokens = Tokens::of(Some(attributes), usage.map(Option::unwrap_or_default));
+    let details = || spans::tokens(attributes.member(USAGE_DETAILS).map(Value::decoded));
+    span.tokens = tokens.map(Tokens::without_cache).or_else(details);
     let sides = Side::BOTH.map(|side| messages(recorded, side));
     if is_tool(attributes) {
         span.kind = tool(attributes, &sides, span.name);
-    } else {
+    } else if !is_any(attributes, &EMBEDDINGS) {
         span.set_sides(is_agent, sides, |side| {
             let places = PLACES[side as usize].iter().filter(|place| !place.ends_with('.'));
             places.filter_map(|place| json_at(attributes, place)).all(is_empty)
@@ -287,9 +338,6 @@ fn said_of_tool<'d>(
 }
 
 fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
-    if attributes.text("ai.operationId").is_some_and(|id| id.starts_with("ai.embed")) {
-        return None;
-    }
     let text = |names: &[&str]| {
         let mut names = names.iter().filter(|name| attributes.name(name).is_some());
         attributes.get(names.next()?)

@@ -15,9 +15,6 @@ use crate::{
     time,
 };
 
-/// The id of the span of a log record, and what that says.
-pub(super) type Log = (String, Vec<Said>);
-
 /// The spans of a page of Phoenix, as its API and its clients return it.
 const PAGES: [&str; 2] = ["data", "spans"];
 
@@ -60,7 +57,7 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
     let Some(trace) = trace_id(value) else { return Ok(None) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
     let parent = value
-        .first_name(&["parentSpanId", "parentId", "parent_id"])
+        .first_name(&["parentSpanId", "parentId", "parent_id", "parent_span_id"])
         .or_else(|| value.object("parentSpanContext").name("spanId"))
         .or_else(|| value.elements("references").find(is_parent).name("spanID"));
     let times = ["startTimeUnixNano", "startTime", "start_time", "timestamp"];
@@ -90,8 +87,8 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
         .partition(|(name, _)| *name == "events");
     let mut span = Recorded {
         // `id` is that of a database where there is another, as in Phoenix.
-        id: id(value, &["spanId", "span_id", "spanID"]).or(value.name("id")).map(Into::into),
-        parent: parent.map(Into::into),
+        id: id(value, &SPAN_ID).or(value.name("id")).map(comparable),
+        parent: parent.map(comparable),
         name: value.text("name").or(value.text("operationName")).unwrap_or_default().into(),
         start,
         end: value.first(&ends).and_then(time::instant).or_else(|| after(start?)),
@@ -123,8 +120,8 @@ pub(super) fn span(value: Value, keeps_given: bool) -> Result<Option<(String, Re
     Ok(Some((trace, span)))
 }
 
-/// Returns a log record and the id of its trace; `None` if it has no messages or no span.
-pub(super) fn log(record: Value) -> Result<Option<(String, Log)>, Full> {
+/// Returns a log record as a span that has only its messages, and the id of its trace; `None` if it has none or no span.
+pub(super) fn log(record: Value, line: u64) -> Result<Option<(String, Recorded)>, Full> {
     let attributes = all_attributes(record.get("attributes"))?;
     let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
@@ -135,9 +132,14 @@ pub(super) fn log(record: Value) -> Result<Option<(String, Log)>, Full> {
     })?;
     let body = body.map(|body| body.recorded().unwrap_or(built.root()));
     let said = said(name, attributes, body);
-    let span = id(record, &["spanId", "span_id"]).map(Into::into);
-    Ok(trace_id(record).zip(span.zip(said)))
+    let start = record.first(&["timeUnixNano", "observedTimeUnixNano"]).and_then(time::instant);
+    let span = id(record, &SPAN_ID).map(comparable).zip(said);
+    let span =
+        span.map(|(id, events)| Recorded { line, id: Some(id), start, events, ..Recorded::default() });
+    Ok(trace_id(record).zip(span))
 }
+
+const SPAN_ID: [&str; 3] = ["spanId", "span_id", "spanID"];
 
 /// Returns an id of a span, which may be in its context.
 fn id<'d>(span: Value<'d>, names: &[&str]) -> Option<&'d str> {
@@ -146,8 +148,14 @@ fn id<'d>(span: Value<'d>, names: &[&str]) -> Option<&'d str> {
 }
 
 fn trace_id(span: Value) -> Option<String> {
-    let id = id(span, &["traceId", "trace_id", "traceID"])?.to_lowercase();
-    Some(id.strip_prefix("0x").unwrap_or(&id).into())
+    let id = comparable(id(span, &["traceId", "trace_id", "traceID"])?);
+    Some(id.strip_prefix("0x").map(Into::into).unwrap_or(id))
+}
+
+/// Returns an id as it is compared: hexadecimal digits in lower case, but not Base64.
+fn comparable(id: &str) -> String {
+    let mut digits = id.strip_prefix("0x").unwrap_or(id).bytes();
+    if digits.all(|digit| digit.is_ascii_hexdigit()) { id.to_lowercase() } else { id.into() }
 }
 
 fn is_error_code(code: Value) -> bool {

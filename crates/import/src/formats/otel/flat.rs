@@ -34,6 +34,8 @@ pub(super) fn flat<'d>((name, value): (&'d str, Attribute<'d>)) -> Option<Flat<'
             Attribute::Plain(content(text, |part| part.text("type").is_some()))
         }
         (_, [(Some(_), _), (_, "role" | "name" | "tool_call_id" | "content")]) => value,
+        // As OpenInference has a list of texts.
+        (Some(text), [(Some(_), _), (_, "content"), (Some(_), _)]) if text.is_string() => value,
         (_, [(Some(_), _), (_, "content" | "tool_calls"), (Some(_), _), _, ..]) => value,
         _ => return None,
     };

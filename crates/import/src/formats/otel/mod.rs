@@ -1,12 +1,13 @@
 //! Spans and log records of OpenTelemetry.
 //!
-//! | OpenTelemetry: OTLP/JSON, Tempo, Jaeger, pages of Phoenix, single spans; with the conventions for GenAI, OpenInference, the AI SDK, OpenLLMetry, Strands Agents | an agent's span, or the rest of a trace | an error of the span |
+//! | OpenTelemetry: OTLP/JSON, Tempo, Jaeger, pages of Phoenix, single spans; with the conventions for GenAI, OpenInference, the AI SDK, OpenLLMetry, Strands Agents, Langfuse | an agent's span, or the rest of a trace | an error of the span |
 //!
 //! - spans in the tests of OpenInference and agentevals | 1fe497f1, bf9fe11b | 2026-11-22 | captured
 //! - spans of the AI SDK | `ai` 7.0.173 | 2026-11-22 | captured
 //! - the GenAI conventions of OpenTelemetry | | 2026-11-22 | source
 //! - spans of Strands Agents, GenAI conventions 1.40 | 1.x | 2026-11-26 | written
 //! - answers of Phoenix's `/v1/projects/{project}/spans`, compared with its schema | | 2026-11-29 | written
+//! - spans of Langfuse's SDKs, ADK, smolagents; log records without spans | | 2026-11-29 | written
 
 mod attributes;
 mod envelope;
@@ -15,15 +16,13 @@ mod wrapper;
 
 use std::collections::BTreeMap;
 
-use self::envelope::Log;
-
 use crate::{
     format::{Format, FormatReader, Sink, open},
     json::{Array, Members, Value},
     limits::TOO_MANY_VALUES,
     run::Run,
     sessions::{Interleaved, Session},
-    spans::{self, Span, SpanKind, Spans},
+    spans::{self, Recorded, Span, SpanKind, Spans},
 };
 
 pub const FORMAT: Format =
@@ -42,7 +41,8 @@ fn fits(value: Value, _kind: Option<&str>) -> bool {
 #[derive(Default)]
 pub struct Trace {
     spans: Spans,
-    logs: Vec<Log>,
+    /// The log records.
+    logs: Vec<Recorded>,
     has_run: bool,
 }
 
@@ -61,11 +61,10 @@ impl FormatReader for Interleaved<Trace> {
             }
         }
         for record in envelope::logs(value) {
-            match envelope::log(record) {
-                Ok(Some((id, (span, said)))) => self.add_to(&id, out, |trace, _| {
-                    let size = said.iter().map(|said| said.value.size()).sum::<usize>();
-                    trace.spans.size += span.len() + size;
-                    trace.logs.push((span, said));
+            match envelope::log(record, out.line) {
+                Ok(Some((id, log))) => self.add_to(&id, out, |trace, _| {
+                    trace.spans.size += log.size();
+                    trace.logs.push(log);
                     trace.has_run = true;
                 }),
                 Ok(None) => out.skip("other_log"),
@@ -91,9 +90,11 @@ impl Session for Trace {
     /// Adds its runs: one for each agent that is below no other, and one for all other spans.
     fn end(mut self, trace: Run, out: &mut Sink) {
         let trace = trace.key.unwrap_or_default();
-        for (id, said) in self.logs {
-            match self.spans.get(&id) {
-                Some(span) => span.events.extend(said),
+        let are_alone = self.spans.all.is_empty();
+        for log in self.logs {
+            match log.id.as_deref().and_then(|id| self.spans.get(id)) {
+                Some(span) => span.events.extend(log.events),
+                None if are_alone => self.spans.push(log, out),
                 None => out.skip("other_log"),
             }
         }
