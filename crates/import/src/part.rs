@@ -51,14 +51,14 @@ pub fn is_result_type(kind: &str) -> bool {
 }
 
 /// The types of items of the Responses API, and of those of the OpenAI Agents SDK, which have no role.
-const ITEMS: [&str; 27] = [
+const ITEMS: [&str; 29] = [
     "apply_patch_call", "apply_patch_call_output", "code_interpreter_call", "computer_call",
     "computer_call_output", "computer_call_result", "custom_tool_call", "custom_tool_call_output",
     "file_search_call", "function_call", "function_call_output", "function_call_result",
     "hosted_tool_call", "image_generation_call", "item_reference", "local_shell_call",
     "local_shell_call_output", "mcp_approval_request", "mcp_approval_response", "mcp_call",
-    "mcp_list_tools", "reasoning", "shell_call", "shell_call_output", "tool_search_call",
-    "tool_search_output", "web_search_call",
+    "mcp_list_tools", "program", "program_output", "reasoning", "shell_call", "shell_call_output",
+    "tool_search_call", "tool_search_output", "web_search_call",
 ];
 
 pub fn is_item(kind: &str) -> bool {

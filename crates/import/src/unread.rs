@@ -40,10 +40,11 @@ impl FormatReader for Unread {
 }
 
 /// The members of which each of these logs has one, sorted. Most other values have none.
-const NAMES: [&str; 20] = [
-    "appName", "attributes", "conversations", "custom_id", "data", "history", "k", "messageId",
-    "messages", "observations", "payload", "resourceLogs", "resourceMetrics", "resourceSpans",
-    "sessionID", "session_state", "source", "specversion", "v", "values",
+const NAMES: [&str; 25] = [
+    "appName", "app_name", "attributes", "conversations", "custom_id", "data", "delegationDepth",
+    "history", "jsonrpc", "k", "messageId", "messages", "observations", "parts", "payload",
+    "resourceLogs", "resourceMetrics", "resourceSpans", "sessionID", "session_state", "source",
+    "span_name", "specversion", "v", "values",
 ];
 
 /// Returns what a value that is not read is, with the way to import it.
@@ -58,13 +59,30 @@ fn named(value: Value) -> Option<&'static str> {
         "a file of opencode's storage folder; import the output of `opencode export`"
     } else if has(&["source"]) && (kind == "TextMessage" || kind.starts_with("ToolCall")) {
         "messages of AutoGen; convert them to messages with `role` and `content`"
-    } else if has(&["appName", "events"]) {
+    } else if has(&["appName", "events"]) || has(&["app_name", "events"]) {
         "a session of ADK; import the OpenTelemetry spans of its runs"
     } else if first("conversations").has("from") && !first("conversations").has("value") {
         "a data set of ShareGPT whose turns lack `value`"
     } else if has(&["custom_id"]) && (has(&["response"]) || has(&["body"])) && !has(&["request"]) {
         "answers of OpenAI's batch API; import objects with the body of each request as `request` and that of its \
          answer as `response`"
+    } else if has(&["delegationDepth"]) || (has(&["seq", "data"]) && kind.contains('/')) {
+        "a session of DeepSeek Harness; convert it to messages with `role` and `content`"
+    } else if first("history").object("message").is_some() {
+        "a session of Continue; convert its `history` to messages with `role`, `content` and `tool_calls`"
+    } else if has(&["jsonrpc"]) {
+        "JSON-RPC, as in recordings of the Agent Client Protocol; import the log that the agent itself keeps"
+    } else if has(&["source"])
+        && ((value.text("action").is_some() && has(&["args"]))
+            || (value.text("observation").is_some() && has(&["extras"])))
+    {
+        "a trajectory of OpenHands V0; convert it to messages with `role` and `content`"
+    } else if first("parts").has("part_kind") {
+        "messages of Pydantic AI; import the OpenTelemetry spans of its runs"
+    } else if value.text("object") == Some("list") && first("data").has("type") {
+        "a list of the items of an OpenAI conversation; import its `data` alone, the oldest item first"
+    } else if has(&["span_name", "start_timestamp"]) {
+        "rows of Pydantic Logfire; import the spans that it is sent, as OpenTelemetry exports them"
     } else if value.object("values").list("messages").is_some() {
         "a state of LangGraph; import its `values.messages`"
     } else if has(&["k", "kind"])

@@ -40,7 +40,7 @@ impl Conversation {
                 self.end_turn();
                 self.read_result(item, kind);
             }
-            _ => match kind.strip_suffix("_call") {
+            _ => match kind.strip_suffix("_call").or((kind == "program").then_some(kind)) {
                 Some(tool) => self.read_call_item(item, tool),
                 None => self.skip_unknown(kind, item),
             },
