@@ -193,6 +193,13 @@ impl Reader {
                 return self.next_document(is_end);
             }
             let line = self.line;
+            // A document may begin on the line of a text of which only the end of the line is lost.
+            let bracket = memchr::memchr(b'{', text).filter(|at| text[*at..].trim_ascii() == b"{");
+            if let Some(at) = bracket.filter(|_| matches!(self.state, State::Beginning)) {
+                self.begin = begin + at;
+                self.scanned = self.begin;
+                return Some((line, Ok(begin..self.begin)));
+            }
             self.line += 1;
             self.begin = length.min(end + 1);
             self.scanned = self.begin;

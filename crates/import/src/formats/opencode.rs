@@ -4,7 +4,7 @@
 //!
 //! - a session in the tests of agent-sessions | 651e854f | 2026-11-22 | captured
 //! - exports and streams | 1.3.17 | 2026-11-22 | source
-//! - `opencode session export` | 2.0 | 2026-11-26 | written
+//! - `opencode session export` | 2.0 | 2026-11-29 | written
 
 use super::prelude::*;
 
@@ -45,9 +45,10 @@ impl sessions::Session for Session {
             created_at: info.object("time").member("created").and_then(time::utc),
             ..out.begin()
         };
-        let read = if is_export_of_2(export) { read_message_of_2 } else { read_message };
+        let location = info.object("location").name("directory");
+        run.facts.place(location.filter(|_| is_export_of_2(export)), None);
         for message in run.skipped.objects(export.member("messages")) {
-            read(message, &mut run);
+            read_message(message, &mut run);
         }
         out.run(run);
         true
@@ -72,14 +73,19 @@ impl sessions::Session for Session {
 /// The tools that launch sub-agents.
 const LAUNCHERS: &[&str] = &["task", "subagent"];
 
+/// Reads a message, which has in opencode 2 itself what another has in `info`.
 fn read_message(message: Value, run: &mut Run) {
-    let info = message.get("info");
-    let time = info.object("time");
-    run.record(time.member("created"), |run| read_parts(info, message.member("parts"), run));
+    let info = message.object("info");
+    let time = info.unwrap_or(message).object("time");
+    run.record(time.member("created"), |run| match info {
+        Some(_) => read_parts(info, message.member("parts"), run),
+        None => read_message_of_2(message, run),
+    });
+    let info = info.unwrap_or(message);
     run.facts.at(time.member("completed"), false);
     run.facts.collected.launchers = LAUNCHERS;
     run.facts.place(info.object("path").name("cwd"), None);
-    run.facts.model(info.name("modelID"));
+    run.facts.model(info.name("modelID").or_else(|| info.object("model").name("id")));
     let usage = info.object("tokens");
     let tokens = Tokens::of(usage, ["input", "output", "cache/read", "cache/write"]);
     run.facts.add(tokens.map(|tokens| tokens.with_reasoning(usage.get("reasoning"))));
@@ -107,7 +113,6 @@ fn read_parts(info: Option<Value>, parts: Option<Value>, run: &mut Run) {
 }
 
 fn read_message_of_2(message: Value, run: &mut Run) {
-    run.facts.collected.launchers = LAUNCHERS;
     match message.text("type").unwrap_or("?") {
         "user" => {
             run.events.extend(message.text("text").map(|text| Event::Human(text.into())));

@@ -173,6 +173,12 @@ fn read(request: Value, run: &mut Run) {
     let metadata = result.object("metadata");
     run.facts.model(metadata.name("resolvedModel").or_else(|| request.name("modelId")));
     let rounds = metadata.list("toolCallRounds").filter(|rounds| !rounds.is_empty());
+    let of_round = |round: Value| Tokens::of(round.object("usage"), USAGE);
+    if rounds.into_iter().flatten().all(|round| of_round(round).is_none()) {
+        let tokens = |of, output| Tokens::of(of, ["promptTokens", output, "", ""]);
+        let of_request = || tokens(Some(request), "completionTokens");
+        run.facts.add(tokens(metadata, "outputTokens").or_else(of_request));
+    }
     for round in rounds.into_iter().flatten() {
         read_round(round, metadata.object("toolCallResults"), run);
     }
