@@ -44,6 +44,8 @@ const PLACES = [
 		"*/chatSessions/*.json{,l}",
 	],
 	["kiro", join(home, ".kiro", "sessions", "cli"), "*.jsonl"],
+	["grok-build", join(home, ".grok", "sessions"), "*/*/chat_history.jsonl"],
+	["junie", join(env.JUNIE_HOME || join(home, ".junie"), "sessions"), "*/events.jsonl"],
 	["droid", join(home, ".factory", "sessions"), "**/*.jsonl"],
 	["roo", tasksOf("rooveterinaryinc.roo-cline"), TASKS],
 	["pi", join(home, ".pi", "agent", "sessions"), "**/*.jsonl"],

@@ -1,0 +1,86 @@
+//! Sessions of Grok Build.
+//!
+//! | Grok Build: `chat_history.jsonl` | a session | |
+//!
+//! - `ConversationItem` of `xai-grok-sampling-types` | chat format 1 | 2026-11-29 | source
+//! - a session | | 2026-11-29 | written
+
+use super::prelude::*;
+use crate::text::elements;
+
+pub const FORMAT: Format = sessions::format::<Session>("grok-build", fits);
+
+fn fits(record: Value, kind: Option<&str>) -> bool {
+    let others = ["id", "message", "role", "timestamp", "uuid"];
+    if others.iter().any(|name| record.has(name)) {
+        return false;
+    }
+    match kind {
+        Some("system") => record.text("content").is_some() && record.members().count() == 2,
+        Some("user") => record.list("content").is_some() || record.has("synthetic_reason"),
+        Some("assistant") => record.text("content").is_some(),
+        Some("tool_result") => record.name("tool_call_id").is_some(),
+        Some("backend_tool_call") => record.object("kind").text("tool_type").is_some(),
+        _ => false,
+    }
+}
+
+#[derive(Default)]
+pub struct Session;
+
+impl sessions::Session for Session {
+    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
+        (record.text("type") == Some("system")).then_some(None)
+    }
+
+    fn takes(&self, record: Value, kind: &str) -> bool {
+        fits(record, Some(kind)) || (kind == "reasoning" && record.list("summary").is_some())
+    }
+
+    fn read(&mut self, record: Value, run: &mut Run) {
+        match record.text("type") {
+            Some("user") => read_user(record, run),
+            Some("tool_result") => {
+                run.read_as(Some("tool"), None, record);
+                run.skipped.add_many("part:image", record.elements("images").count() as u64);
+            }
+            Some("backend_tool_call") => {
+                let call = record.object("kind").unwrap_or(record);
+                // The search of X is a custom tool of the Responses API.
+                let kind = match call.text("tool_type") {
+                    Some("x_search") => "custom_tool_call",
+                    Some("code_interpreter") => "code_interpreter_call",
+                    _ => "web_search_call",
+                };
+                run.read_as(None, Some(kind), call);
+            }
+            kind => {
+                run.facts.model(record.name("model_id"));
+                run.read_as(None, kind, record);
+            }
+        }
+    }
+}
+
+/// Reads what a person wrote, in the frame that the program gives it, or what the program wrote itself.
+fn read_user(record: Value, run: &mut Run) {
+    run.end_turn();
+    run.facts.interruptions += u64::from(record.has("prior_turn_interrupt"));
+    match record.name("synthetic_reason") {
+        None | Some("human" | "interjection") => {}
+        Some("compaction_meta") => return run.skipped.add("compact_summary"),
+        Some(_) => return run.skipped.add("context"),
+    }
+    let mut said = Vec::new();
+    for text in run.read_user_parts(record.member("content")) {
+        let framed = elements(&["user_query"], &text).map(|query| json::trimmed(query.inside));
+        let begin = said.len();
+        said.extend(framed.map(str::to_owned));
+        match said.len() - begin {
+            0 if text.starts_with("<user_info>") => run.skipped.add("context"),
+            0 => said.push(text),
+            _ => {}
+        }
+    }
+    run.say_human(&said);
+}
