@@ -10,14 +10,18 @@ use crate::text::elements;
 
 pub const FORMAT: Format = sessions::format::<Session>("grok-build", fits);
 
-fn fits(record: Value, kind: Option<&str>) -> bool {
+pub fn fits(record: Value, kind: Option<&str>) -> bool {
+    let is_part = |part: Value| part.has("type");
     let others = ["id", "message", "role", "timestamp", "uuid"];
     if others.iter().any(|name| record.has(name)) {
         return false;
     }
     match kind {
         Some("system") => record.text("content").is_some() && record.members().count() == 2,
-        Some("user") => record.list("content").is_some() || record.has("synthetic_reason"),
+        Some("user") => {
+            record.list("content").and_then(Array::first).is_some_and(is_part)
+                || record.has("synthetic_reason")
+        }
         Some("assistant") => record.text("content").is_some(),
         Some("tool_result") => record.name("tool_call_id").is_some(),
         Some("backend_tool_call") => record.object("kind").text("tool_type").is_some(),

@@ -39,7 +39,7 @@ impl sessions::Session for Session {
     fn takes(&self, record: Value, kind: &str) -> bool {
         fits(record, Some(kind))
             || matches!(kind, "model_change" | "thinking_level_change" | "compaction" | "custom")
-            || EVENTS.iter().any(|begin| kind.starts_with(begin))
+            || (EVENTS.iter().any(|begin| kind.starts_with(begin)) && !record.has("spanId"))
             || (record.has("parentId") && !kind.is_empty() && !record.has("data"))
     }
 

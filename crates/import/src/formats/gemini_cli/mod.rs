@@ -65,6 +65,9 @@ impl sessions::Session for Session {
 
     fn takes(&self, record: Value, kind: &str) -> bool {
         let has = |names: &[&str]| names.iter().any(|name| record.has(name));
+        if super::grok_build::fits(record, Some(kind)) {
+            return false;
+        }
         if self.is_stream {
             let kinds = ["init", "message", "tool_use", "tool_result", "error", "result"];
             return kinds.contains(&kind)
