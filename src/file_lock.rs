@@ -18,10 +18,16 @@ pub struct FileLock {
 #[napi]
 impl FileLock {
     /// Locks the file at `path`, which is created if necessary, and opened with more `flags` of the system. Returns `None` if
-    /// another process has the lock.
+    /// another process has the lock, and a lock that is not held if the file system has none.
     #[napi(catch_unwind)]
     pub fn take(path: String, flags: i32) -> Result<Option<Self>> {
         Self::take_after(path, flags, || ())
+    }
+
+    /// Whether the file is locked.
+    #[napi(getter, catch_unwind)]
+    pub fn is_held(&self) -> bool {
+        self.file.is_some()
     }
 
     /// Removes the file, and releases the lock.
@@ -50,7 +56,12 @@ impl FileLock {
             let is_locked = match file.try_lock() {
                 Ok(()) => true,
                 Err(TryLockError::WouldBlock) => false,
-                Err(TryLockError::Error(error)) => return Err(failed(error)),
+                Err(TryLockError::Error(_)) => {
+                    // Nobody can lock it there. Nothing is left.
+                    drop(file);
+                    let _ = fs::remove_file(&path);
+                    return Ok(Some(Self { path, file: None }));
+                }
             };
             // Whoever takes the next lock of the path does not see a removed file.
             if is_at(&file, &path) {

@@ -50,6 +50,7 @@ for (const kind of kinds)
 			assert.deepEqual(rest, {
 				source: { name: "source", line: index + 1 },
 				id: value.id,
+				key: value.id,
 				group: String(index % 3),
 				domain: value.metadata.task_domain,
 				createdAt: value.metadata.created_at ?? "",

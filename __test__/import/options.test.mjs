@@ -93,14 +93,14 @@ test("importTraces takes the confidence from the probabilities of tokens", async
 	assert.equal((await only(assumed, source)).trace.outcome.confidence, 0.8);
 });
 
+const data = {
+	id: "1",
+	input: messages[0].content,
+	scores: [{ name: "confidence", value: 0.5 }],
+	observations: [{ id: "2", type: "GENERATION", input: messages.slice(0, 1), output: messages[1] }],
+};
+
 test("importTraces prefers a given confidence to that of the log", async () => {
-	const [{ content: input }, output] = messages;
-	const data = {
-		id: "1",
-		input,
-		scores: [{ name: "confidence", value: 0.5 }],
-		observations: [{ id: "2", type: "GENERATION", input: messages.slice(0, 1), output }],
-	};
 	const own = await only(assumed, { name: "n", data });
 	assert.equal(own.provenance.confidenceFrom, "explicit");
 	for (const source of [messages, { name: "n", data }])
@@ -119,12 +119,15 @@ test("labels take precedence over what a log says and over what is assumed", asy
 	const row = { instance_id: "1", messages, resolved: false };
 	const { trace: resolved } = await only({}, { name: "n", data: row });
 	const labelled = { labels: { [resolved.id]: true } };
+	const { trace: own } = await only(assumed, { name: "n", data });
 	for (const [options, source, ...expected] of [
 		[{ labels }, messages, false, 0.2, "option"],
 		[{ labels, assumeSuccess: "skip" }, messages, false, 0.2, "option"],
 		[{ labels, success: true }, messages, true, 0.8, "option"],
 		[{ labels: others, ...assumed }, messages, true, 0.8, "assumed"],
 		[labelled, { name: "n", data: row }, true, 0.8, "option"],
+		[{ labels: { 1: false } }, { name: "n", data }, false, 0.5, "option"],
+		[{ labels: { 1: false, [own.id]: true } }, { name: "n", data }, true, 0.5, "option"],
 	]) {
 		const { trace, provenance } = await only(options, source);
 		const { metadata, outcome } = trace;

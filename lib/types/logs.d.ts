@@ -122,8 +122,8 @@ export interface ImportOptions extends FromMessagesOptions {
 	/** The only format to read; values of others are skipped. Default: all. */
 	format?: LogFormat | undefined;
 	/**
-	 * Whether runs succeeded, by the ids of their traces; takes precedence over the log and `assumeSuccess`. Ids that
-	 * no trace has are ignored. Default: none.
+	 * Whether runs succeeded, by the ids of their traces, or else of their logs (`provenance.key`); takes precedence over the
+	 * log and `assumeSuccess`, also for traces of a log of `"reasoning-trace"`. Ids that no run has are ignored. Default: none.
 	 */
 	labels?: ReadonlyMap<string, boolean> | Readonly<Record<string, boolean>> | undefined;
 	/** `"reject"` (default): the first error ends the import. `"collect"`: errors are items, in order. */
@@ -393,6 +393,8 @@ export interface ScoreRow {
 	/** The name of the source, and the line, from 1, at which the run, or its document of several lines, begins. */
 	source: { name: string; line: number };
 	id: string | null;
+	/** The log's own id of the run, as in {@link Provenance}. */
+	key: string | null;
 	group: string | null;
 	/** `metadata.task_domain`, which selects the weights. */
 	domain: string;

@@ -16,6 +16,7 @@ const OBJECTIVE_CHARS: usize = 120;
 struct Line {
     #[serde(flatten)]
     row: Row,
+    key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     facts: Option<RunFacts>,
 }
@@ -72,7 +73,7 @@ pub fn line_of(
             version: env!("CARGO_PKG_VERSION").to_owned(),
             label: None,
         };
-        match serde_json::to_string(&Line { row, facts: provenance.facts }) {
+        match serde_json::to_string(&Line { row, key: provenance.key, facts: provenance.facts }) {
             Ok(line) => Slot::Line(line, warning),
             Err(error) => failed(&Error::internal(error)),
         }

@@ -95,7 +95,7 @@ pub fn trace_of(
 
     let key = run.key.clone().unwrap_or_else(|| steps::key(&objective, &steps));
     let id = trace_id(format.name, &key);
-    let given = options.success.or_else(|| options.labels.get(&id).copied());
+    let given = options.success.or_else(|| options.label_of(&id, run.key.as_deref()));
     let (success, success_from) = match (given, run.label, run.has_failed) {
         (Some(success), ..) => (success, Origin::Option),
         (_, Some(label), _) => (label, Origin::Label),

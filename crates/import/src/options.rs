@@ -23,7 +23,7 @@ pub struct Options {
     pub objective: Option<String>,
     /// Whether the run succeeded. Default: as in the log.
     pub success: Option<bool>,
-    /// Whether runs succeeded, by the ids of their traces. Default: as in the log.
+    /// Whether runs succeeded, by the ids of their traces or of the log. Default: as in the log.
     pub labels: Arc<HashMap<String, bool>>,
     /// How to handle runs with calls that cannot be read.
     pub unread_calls: UnreadCalls,
@@ -31,6 +31,13 @@ pub struct Options {
     pub max_text: Option<usize>,
     /// Whether each trace comes with the messages of its run.
     pub messages: bool,
+}
+
+impl Options {
+    /// Returns whether a run succeeded, by the id of its trace, or else by that of its log.
+    pub(crate) fn label_of(&self, id: &str, key: Option<&str>) -> Option<bool> {
+        [Some(id), key].into_iter().flatten().find_map(|name| self.labels.get(name).copied())
+    }
 }
 
 /// The confidence of runs.

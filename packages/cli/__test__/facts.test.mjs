@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { assertEnds, file, folder, linesOf, OFF, parsed, rowsOf, traceOf } from "./support.mjs";
@@ -34,8 +34,12 @@ for (const [day, project, result] of [
 	[3, "shop", { content: REFUSED, is_error: true }],
 ])
 	file(`days/${day}.jsonl`, linesOf(sessionOf(project, day, result)));
-// A trace of the protocol has no facts.
-file("days/trace.jsonl", linesOf([traceOf(1, { metadata: { created_at: undefined } })]));
+// A trace of the protocol has no facts. Without a time it is as old as its file.
+const undated = file(
+	"days/trace.jsonl",
+	linesOf([traceOf(1, { metadata: { created_at: undefined } })]),
+);
+utimesSync(undated, 0, new Date("2025-06-01T00:00:00Z"));
 
 const DAYS = ["score", "days", ...OFF];
 
@@ -49,7 +53,11 @@ for (const [options, days] of [
 	],
 	[
 		["--until", "2026-02-02"],
-		[1, 2],
+		[1, 2, 1],
+	],
+	[
+		["--since", "2025-06-01"],
+		[1, 2, 3, 1],
 	],
 	[["--since", "2026-02-02T12:00:00Z", "--until", "2026-02-03T12:00Z"], [2]],
 	[
@@ -70,6 +78,10 @@ for (const [options, days] of [
 			);
 		const selected = days.length < all.length ? `, ${days.length} selected` : "";
 		assert.match(stderr, new RegExp(`^4 traces in .* m?s${selected}(: median|$)`, "m"));
+		const isTimed = /since|until/.test(options);
+		assert.equal(/took the time of the file for 1 run without one$/m.test(stderr), isTimed);
+		const missing = /no run is selected of the project home; there are shop, garden$/m;
+		assert.equal(missing.test(stderr), days.length === 0);
 	});
 
 for (const text of ["yesterday", "2026-02-30", "2026"])
@@ -146,6 +158,7 @@ test("kp-score score --html has the facts of each run", async () => {
 		"shop · 2026-02-03 · active 6 min 0 s · 1,000 tokens · 0 of 1 call failed · 1 refused";
 	assert.ok(html.includes(`<small>${fact} · success assumed · 3 steps · code</small>`), html);
 	assert.doesNotMatch(html, /garden/);
+	assert.match(html, /kp:trace:[\da-f-]+ · session-3 · days\/3\.jsonl:1/);
 	const orders = html.match(/(?<=<option[^>]*>)[^<]+/g);
 	assert.deepEqual(orders.slice(2), [
 		"date",

@@ -76,6 +76,10 @@ test("kp-score without arguments shows the logs on this machine, and commands fo
 	const other = { CLAUDE_CONFIG_DIR: join(home, "none"), CODEX_HOME: join(home, ".codex") };
 	assert.doesNotMatch(await shownWith(other), /claude-code/);
 	assert.match(await shownWith({ npm_command: "exec" }), /npx @knowledgepulse\/scoring-cli score/);
+	const quoted = join(folder, "o'neil");
+	file("o'neil/.claude/projects/run.jsonl", "");
+	const line = await shownWith({ HOME: quoted, USERPROFILE: quoted });
+	if (!isWindows) assert.ok(line.includes(`score '${quoted.replace("'", "'\\''")}/.claude/`), line);
 	const nobody = await shownWith({ HOME: folder, USERPROFILE: folder });
 	assert.match(nobody, /^No logs of agents found here\. Looked in:\nclaude-code .*\n/);
 	assert.match(nobody, /\npi .*\nopenclaw .*\n.*\nkp-score score FILE scores any log, /);

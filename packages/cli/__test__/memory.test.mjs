@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +12,7 @@ import {
 	file,
 	folder,
 	linesOf,
+	OFF,
 	parsed,
 	rowsOf,
 	start,
@@ -105,7 +107,7 @@ test("kp-score score --min-share is not met by nothing", async () => {
 		const { stderr } = await assertEnds(3, [...args, ...more]);
 		assert.match(stderr, /gate not met: no run is selected, --min-share is 10\.0 %/);
 	}
-	await assertEnds(0, [...args, "--project", "typo", "--memory", "typo.kpcache"]);
+	await assertEnds(3, [...args, "--project", "typo", "--memory", "typo.kpcache"]);
 });
 
 test("kp-score adds the runs of all processes that share one --memory file", LIMIT, async () => {
@@ -128,6 +130,15 @@ async function holding(t, memory) {
 	while (!existsSync(join(folder, `${memory}.lock`))) await sleep(20);
 	return child;
 }
+
+test("kp-score goes on, and says so, where the file system has no locks", async () => {
+	const native = JSON.stringify(createRequire(import.meta.url).resolve("../../../lib/native.js"));
+	const without = `require(${native}).native.FileLock = { take: () => ({ isHeld: false, release() {} }) };`;
+	const env = { ...process.env, NODE_OPTIONS: `--require ${file("without.cjs", without)}` };
+	const args = ["score", "sessions", "--memory", "unlocked.kpcache", ...OFF];
+	const { stderr } = await assertEnds(0, args, { env });
+	assert.match(stderr, /^warning: the file system has no locks: no other process must write/m);
+});
 
 test("kp-score takes the lock of a process that has died", LIMIT, async (t) => {
 	const holder = await holding(t, "dead.kpcache");

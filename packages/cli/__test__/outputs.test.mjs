@@ -55,6 +55,7 @@ test("kp-score refuses two outputs that are one new file, linked folders include
 		["place/new", "linked/new"],
 		["place/new", "dangling"],
 		["place/new", "place/new.partial"],
+		["place/new.lock", "place/new"],
 	])
 		for (const option of ["--html", "--memory"]) {
 			const { stderr } = await assertEnds(2, [
@@ -100,12 +101,42 @@ test("kp-score refuses an output that is one of its inputs, links included", asy
 		["own.db", "score", "own", "--store", "sqlite:own.db", ...words, "-o"],
 		["kept.jsonl", "explain", "own", "--memory", "kept.jsonl", ...OFF, "-o"],
 		["own", "select", "own/log.jsonl", "--count", "1", ...words, "--copy"],
+		["own.db-wal", "score", "own", "--store", "sqlite:own.db", ...words, "-o"],
 	]) {
+		if (output === "own.db-wal") file(output, "");
 		const before = output === "own" ? log : readFileSync(join(folder, output));
 		const { stderr } = await assertEnds(2, [...args, output]);
 		assert.match(stderr, /error: an output is an input of the command, too: /, args.join(" "));
 		const path = output === "own" ? "own/log.jsonl" : output;
 		assert.equal(String(readFileSync(join(folder, path))), String(before));
+	}
+});
+
+test("kp-score refuses standard output and stores yet to be made that are another of its files", async () => {
+	const log = linesOf([1, 2].map((n) => traceOf(n)));
+	for (const line of [
+		"score - --novelty words -o twice < twice",
+		"select - --count 1 --novelty words -o twice < twice",
+		"score twice --novelty words >> twice",
+		"explain twice --novelty words >> twice",
+		"score - --novelty words -o /dev/stdout < twice >> twice",
+		"score runs.jsonl --novelty words --store 'sqlite:made.db?create=1' -o made.db",
+		"score runs.jsonl --novelty words --store 'sqlite:made.db?create=1' --html made.db-wal",
+	]) {
+		file("twice", log);
+		const { code, stderr } = await shell(`kp-score ${line}`);
+		assert.equal(code, 2, `${line}: ${stderr}`);
+		assert.match(stderr, /^error: an output is an input of the command, too: /, line);
+		assert.equal(readFileSync(join(folder, "twice"), "utf8"), log);
+		assert.ok(!readdirSync(folder).includes("made.db"));
+	}
+	// What is found is left out.
+	file("here/log.jsonl", log);
+	for (const sources of ["here", "'here/*.jsonl'"]) {
+		const line = `kp-score score ${sources} --novelty words > here/rows.jsonl`;
+		const { code, stderr } = await shell(line);
+		assert.equal(code, 0, stderr);
+		assert.equal(parsed(readFileSync(join(folder, "here/rows.jsonl"), "utf8")).length, 2);
 	}
 });
 

@@ -113,7 +113,14 @@ test("kp-score --no-redact leaves secrets in messages, and says so", async () =>
 	assert.match(stderr, /secrets were not removed \(--no-redact\)/);
 	const [{ messages, metadata }] = parsed(readFileSync(join(folder, "raw.jsonl"), "utf8"));
 	assert.equal(messages[0].role, "system");
-	assert.deepEqual(Object.keys(metadata), ["id", "success", "successFrom", "project", "source"]);
+	assert.deepEqual(Object.keys(metadata), [
+		"id",
+		"key",
+		"success",
+		"successFrom",
+		"project",
+		"source",
+	]);
 });
 
 /** A copy of the command line whose scanner is what `write` puts into its node_modules. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { assertEnds, file, folder, idsOf, linesOf, parsed, rowsOf, traceOf } from "./support.mjs";
 
 /** Runs of three tasks, each done twice; `t:n` and `t:n+3` are alike. The second run of each is known to have failed. */
@@ -18,6 +19,20 @@ for (const [name, ...runs] of [
 ])
 	file(`runs/${name}.jsonl`, linesOf(runs.map((n) => runOf(n))));
 file("runs/a/notes.json", '{"no": "log"}');
+
+/** A session of Claude Code. */
+const sessionOf = (sessionId, content, more = {}) =>
+	["user", "assistant"].map((role, n) => ({
+		...{
+			type: role,
+			uuid: `${sessionId}-${n}`,
+			parentUuid: n ? `${sessionId}-0` : null,
+			sessionId,
+		},
+		timestamp: "2026-02-01T00:00:00.000Z",
+		message: { role, content },
+		...more,
+	}));
 
 const SELECT = ["select", "runs", "--novelty", "words"];
 
@@ -92,8 +107,16 @@ test("kp-score select takes what parts have kept, and adds up what they stand fo
 		file(`${part}.jsonl`, linesOf(runs.map((run, n) => ({ ...run, id: `${part}:${n}` }))));
 		return `${part}.jsonl`;
 	});
-	const options = ["--novelty", "words", "--count", "3", "--quiet"];
-	for (const part of parts) await assertEnds(0, ["select", part, ...options, "-o", `kept-${part}`]);
+	const keeping = (part, count) => [
+		"select",
+		part,
+		"--novelty",
+		"words",
+		"--quiet",
+		"--count",
+		count,
+	];
+	for (const part of parts) await assertEnds(0, [...keeping(part, "3"), "-o", `kept-${part}`]);
 	const args = ["select", "kept-a.jsonl", "kept-b.jsonl", "--novelty", "words", "--count", "3"];
 	const { stdout, stderr } = await assertEnds(0, [...args, "-o", "twice.jsonl", "--json"]);
 	assert.deepEqual(
@@ -103,7 +126,7 @@ test("kp-score select takes what parts have kept, and adds up what they stand fo
 	const sum = parsed(stdout).reduce((sum, { standsFor }) => sum + standsFor, 0);
 	assert.equal(sum, 120);
 	assert.match(stderr, /^3 runs of 6 traces: coverage 100\.0 %, they stand for 120 of 120$/m);
-	await assertEnds(0, ["select", "kept-a.jsonl", ...options, "--count", "2", "--dropped", "rest"]);
+	await assertEnds(0, [...keeping("kept-a.jsonl", "2"), "--dropped", "rest"]);
 	assert.ok(read("rest")[0].standsFor > 1);
 });
 
@@ -174,6 +197,75 @@ test("kp-score select takes outcomes from labels, and keeps an assumed success a
 	assert.equal(read("labelled.jsonl")[0].metadata.success, true);
 });
 
+test("kp-score takes labels in the forms that spreadsheets write, for the ids of traces and logs", async () => {
+	file("labelled/own.jsonl", linesOf([runOf(8), runOf(9), { ...runOf(7), id: "kp:trace:7" }]));
+	file("labelled/session.jsonl", linesOf(sessionOf("session-7", "Prune the hedge")));
+	const text = "id,label,part\nt:8,1,x\nt:9,,y\n7,0.0,x\nsession-7,No,y\n,,\n";
+	const expected = { "t:8": true, "t:9": undefined, "kp:trace:7": false, "session-7": false };
+	const succeeded = async (...args) => {
+		const rows = await rowsOf(["score", "labelled", ...args, "--embedder", "off"]);
+		const outcome = ({ success, successFrom }) => (successFrom === "option" ? success : undefined);
+		return Object.fromEntries(rows.map((row) => [row.key, outcome(row)]));
+	};
+	const forms = {
+		csv: text,
+		"semicolons.csv": `sep=;\r\n${text.replaceAll(",", ";").replaceAll("\n", "\r\n")}`,
+		tsv: text.replaceAll(",", "\t"),
+		"utf16.csv": Buffer.from(`\ufeff${text}`, "utf16le"),
+		"csv.gz": gzipSync(text),
+		"bom.csv": `\ufeff${text.replace("id,label", '"ID", "Label"')}`,
+		jsonl:
+			'{"Id":"t:8","label":1}\n{"id":"t:9","label":null}\n{"id":7,"success":"0"}\n{"id":"session-7","label":0}',
+	};
+	for (const [name, content] of Object.entries(forms)) {
+		const path = file(`forms.${name}`, content);
+		assert.deepEqual(await succeeded("--labels", path), expected, name);
+	}
+	file("later.csv", "id,label\nt:9,1\nt:8,0\n");
+	const both = await succeeded("--labels", "forms.csv", "--labels", "later.csv");
+	assert.deepEqual(both, { ...expected, "t:8": false, "t:9": true });
+	const messages = ["--as", "messages", "--no-redact", "--labels", "forms.csv"];
+	const [{ metadata }] = await rowsOf(["import", "labelled/session.jsonl", ...messages]);
+	assert.deepEqual([metadata.key, metadata.success], ["session-7", false]);
+	const labels = ["--labels", "forms.csv", "--embedder", "off"];
+	const scored = await rowsOf(["score", "labelled", ...labels]);
+	file("scored.jsonl", linesOf(scored));
+	const explained = await rowsOf(["explain", "labelled", ...labels]);
+	assert.deepEqual(
+		explained.map(({ report }) => report.score),
+		scored.map(({ score }) => score),
+	);
+	for (const { change } of await rowsOf(["compare", "scored.jsonl", "labelled", ...labels]))
+		assert.equal(change, 0);
+	for (const [content, message] of [
+		["id,label\nt:8,1\nt:8,0\n", /wrong\.csv:3: t:8 has two labels/],
+		["id,label\nt:8,1,x\n", /wrong\.csv:2: Invalid Record Length/],
+		["id,label\n,1\n", /wrong\.csv:2: expected an id, found nothing/],
+		["id,label\nt:8,passed\n", /wrong\.csv:2: expected 1, 0 or nothing, found "passed"/],
+		["name,label\nt:8,1\n", /wrong\.csv:2: expected the columns id and label or success/],
+		["id,label\nt:8,\n", /wrong\.csv: no labels in it/],
+		['{"id":"t:8","label":1}\n{"id', /wrong\.csv:2: /],
+		["id,label\nt:1,1\n", /no label has the id of a run, such as that of "t:1"/],
+	]) {
+		file("wrong.csv", content);
+		for (const [command, ...options] of [
+			["score", "--embedder", "off"],
+			["select", "--novelty", "words", "--count", "1"],
+			["explain", "--embedder", "off"],
+			["import", "--assume-success", "true"],
+			["calibrate", "--assume-success", "true", "--embedder", "off"],
+		]) {
+			const args = [command, "labelled", "--labels", "wrong.csv", ...options];
+			assert.match((await assertEnds(2, args)).stderr, message, command);
+		}
+	}
+	// Runs that are left out are not missing.
+	for (let times = 0; times < 2; times++) {
+		const args = ["score", "labelled", ...labels, "--memory", "labelled.kpcache"];
+		assert.doesNotMatch((await assertEnds(0, args)).stderr, /without a run/);
+	}
+});
+
 test("kp-score select --per-group keeps at most so many runs of a group", async () => {
 	const grouped = [0, 3, 1, 4, 2, 5].map((n) =>
 		runOf(n, { team: n < 3 ? "x" : "y", success: true }),
@@ -194,6 +286,11 @@ test("kp-score select --per-group keeps at most so many runs of a group", async 
 	const byPointer = await idsOf([...args, "--group", "/metadata/team"]);
 	assert.deepEqual(byPointer.map((id) => Number(id.slice(2)) < 3).sort(), [false, true]);
 	assert.equal((await idsOf([...args, "--group", "part", "--labels", "groups.csv"])).length, 2);
+	const session = (n, cwd) => sessionOf(`session-${n}`, `Task ${TASKS[n]}`, { cwd });
+	for (const [n, cwd] of ["/a/app", "/b/app", "/a/app"].entries())
+		file(`projects/${n}.jsonl`, linesOf(session(n, cwd)));
+	const projects = await rowsOf([...args.with(1, "projects")]);
+	assert.deepEqual(projects.map(({ group }) => group).sort(), ["/a/app", "/b/app"]);
 	for (const [more, message] of [
 		[["--group", "no"], /--group no: expected a JSON pointer, or a column of --labels/],
 		[["--labels", "groups.csv"], /needs --group: which column/],
@@ -209,6 +306,15 @@ test("kp-score select --against and --memory keep only what earlier sets do not 
 		const ids = await idsOf([...SELECT, "--count", "1", "--against", earlier]);
 		assert.deepEqual(ids, ["t:2"], earlier);
 	}
+	const others = [
+		...SELECT.with(1, "chat.json"),
+		"--count",
+		"1",
+		"--against",
+		"earlier-rows.jsonl",
+	];
+	const { stderr } = await assertEnds(0, others);
+	assert.match(stderr, /^warning: 2 rows of earlier-rows\.jsonl without a run in the sources/m);
 	rmSync(join(folder, "kept.kpcache"), { force: true });
 	const remembering = [...SELECT, "--memory", "kept.kpcache", "--count", "2"];
 	const kept = [];
@@ -221,7 +327,7 @@ test("kp-score select considers only the runs that the options select", async ()
 	const args = [...SELECT, "--count", "9"];
 	assert.deepEqual(await idsOf([...args, "--until", "2025-12-31"]), []);
 	assert.deepEqual(await idsOf([...args, "--since", "1d"]), []);
-	assert.deepEqual((await idsOf([...args, "--since", "99999d", "--count", "3"])).length, 3);
+	assert.deepEqual((await idsOf([...SELECT, "--since", "99999d", "--count", "3"])).length, 3);
 	const day = ["--since", "2026-01-01T00:00:01Z", "--until", "2026-01-01T00:00:03Z"];
 	assert.deepEqual((await idsOf([...args, ...day])).sort(), ["t:1", "t:2"]);
 });

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
 import { missing, startPostgres } from "../../stores/__test__/support/postgres.mjs";
 import { assertEnds, file, folder, linesOf, rowsOf, traceOf } from "./support.mjs";
+
+const require = createRequire(import.meta.url);
+const { SqliteStore } = require("@knowledgepulse/scoring-stores/sqlite");
 
 file("runs.jsonl", linesOf([1, 2, 3].map((n) => traceOf(n))));
 
@@ -41,6 +46,7 @@ async function administer(place, more) {
 	assert.deepEqual(await answered(place, "list"), { namespace: [] });
 	for (const [args, message] of [
 		[["status"], /no such namespace/],
+		[["forget-before", "1d"], /no such namespace/],
 		[["drop", "support"], /no namespace support in the store/],
 	])
 		assert.match((await assertEnds(2, ["store", ...args, "--store", store])).stderr, message);
@@ -52,6 +58,32 @@ test("kp-score store makes, shows and cleans a file of SQLite", async () => {
 	assert.deepEqual(await answered("sqlite:made.db", "init"), { tables: "ready" });
 	assert.ok(existsSync(join(folder, "made.db")));
 	await administer("sqlite:made.db", "?");
+});
+
+test("kp-score store counts what is not forgotten, and makes no file but with init", async () => {
+	const place = "sqlite:forgotten.db?create=1";
+	for (const args of [["status"], ["drop", "x"], ["forget-before", "1d"]])
+		assert.match(
+			(await assertEnds(2, ["store", ...args, "--store", place])).stderr,
+			/no.* namespace/,
+		);
+	assert.ok(!existsSync(join(folder, "forgotten.db")));
+	await assertEnds(0, ["score", "runs.jsonl", ...WORDS, "--store", place]);
+	const store = new SqliteStore({ path: join(folder, "forgotten.db") });
+	const scorer = new Scorer({ novelty: "words", store, storeMode: "required" });
+	await scorer.forget("t:1");
+	scorer.close();
+	await store.close();
+	const { bytes, entries } = await answered(place, "status");
+	assert.deepEqual([entries, bytes % 2], [2, 0]);
+});
+
+test("kp-score store ends with 4 if its server is away", async () => {
+	for (const args of [["init"], ["status"], ["drop", "x"], ["forget-before", "1d"]]) {
+		const away = ["store", ...args, "--store", "postgres://user:pw@localhost:1/db"];
+		const { stderr } = await assertEnds(4, away);
+		assert.match(stderr, /^error: the store is unavailable: .*ECONNREFUSED/);
+	}
 });
 
 test("kp-score store says what it expects", async () => {
@@ -82,5 +114,7 @@ describe("kp-score store", { skip: missing }, () => {
 		assert.match((await assertEnds(2, scoring)).stderr, /kp-score store init makes them/);
 		assert.deepEqual(await answered(place, "init"), { tables: "ready" });
 		await administer(place, "&");
+		const socket = `postgres://postgres:any@/${database}?host=${server.folder}`;
+		assert.deepEqual(await answered(socket, "init"), { tables: "ready" });
 	});
 });

@@ -19,9 +19,9 @@ import {
 
 const require = createRequire(import.meta.url);
 const { Output } = require("../lib/output.js");
-const { rowTable } = require("../lib/row-table.js");
+const { brief, rowTable, short } = require("../lib/row-table.js");
 const { shareOf } = require("../lib/job.js");
-const { duration, fit, shown } = require("../lib/terminal.js");
+const { duration, fit, percent, shown } = require("../lib/terminal.js");
 
 const BOLD = "\u001b[1m";
 
@@ -60,6 +60,13 @@ test("kp-score shows progress and the time left on a terminal", { skip }, async 
 	const preloaded = { NODE_OPTIONS: `--require ${JSON.stringify(file("quick.cjs", quick))}` };
 	const shown = await onTerminal(["import", "progress.jsonl", "--output", "copy.jsonl"], preloaded);
 	assert.match(shown, /█░* \d+ %, [\d,]+ traces, [\d,]+\/s, .* left/);
+	// A terminal that cannot erase a line has none.
+	const dumb = await onTerminal(["import", "progress.jsonl", "-o", "copy.jsonl"], {
+		...preloaded,
+		TERM: "dumb",
+	});
+	assert.equal(dumb, stripVTControlCharacters(dumb));
+	assert.doesNotMatch(dumb, /█/);
 	assert.match(
 		stripVTControlCharacters(shown),
 		/written to copy\.jsonl\s+5,000 traces in 1 source/,
@@ -136,13 +143,22 @@ test("rowTable fits the terminal, and shows ids that explain --id takes", () => 
 	}
 });
 
-test("duration rounds to whole seconds before it counts minutes and hours", () =>
-	assert.deepEqual([40, 59_600, 119_700, 7_500_000].map(duration), [
-		"40 ms",
-		"1 min 0 s",
-		"2 min 0 s",
-		"2 h 5 min",
-	]));
+test("kp-score formats numbers rounded before it chooses their unit, and shares apart from their limit", () => {
+	for (const [format, expected] of [
+		[duration, { 40: "40 ms", 999.6: "1.0 s", 59600: "1 min 0 s", 7500000: "2 h 5 min" }],
+		[brief, { 59400: "59 s", 59600: "1 min", 3599000: "1.0 h" }],
+		[short, { 999: "999", 9940: "9.9k", 9960: "10k", 999950: "1.0M" }],
+	])
+		assert.deepEqual(Object.keys(expected).map(Number).map(format), Object.values(expected));
+	const shares = [
+		[percent(0.9997, 1), percent(1, 0.9997)],
+		[percent(0.25, 0.5), percent(0.5, 0.5)],
+	];
+	assert.deepEqual(shares, [
+		["99.97 %", "100.00 %"],
+		["25.0 %", "50.0 %"],
+	]);
+});
 
 test("fit cuts text between characters", () => {
 	for (let columns = 1; columns < 8; columns += 1)

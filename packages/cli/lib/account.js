@@ -75,7 +75,7 @@ const traceOf = ({ confidence, domain, id, objective, success }) => ({
 /** A row as `accountOf` takes it, with the weights of `profiles`, which must be those of its score. */
 function explained(row, profiles) {
 	const { scoreWith } = require("@knowledgepulse/scoring");
-	const { dimensions, id, overrides, score, similarity, tokens, isCut } = row;
+	const { dimensions, overrides, score, similarity, tokens, isCut } = row;
 	const trace = traceOf(row);
 	const { profile, weights } = scoreWith(trace, { maxSimilarity: similarity }, { profiles });
 	const names = Object.keys(dimensions);
@@ -87,7 +87,7 @@ function explained(row, profiles) {
 		return { name, before, after };
 	});
 	if (Math.abs(after - score) > TOLERANCE)
-		throw new InputError(`${id ?? "a row"}: it was scored with other weights; --profiles has them`);
+		throw new InputError("it was scored with other weights; --profiles has them");
 	const novelty = { maxSimilarity: similarity, nearest: row.nearest, source: row.noveltySource };
 	const text = typeof tokens === "number" ? { tokens, isCut } : null;
 	const report = { score, dimensions, weights, overrides: changed, novelty, profile, text };

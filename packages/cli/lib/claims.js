@@ -1,40 +1,67 @@
-/** The files of a command, of which none is written under two names, or read and written. */
-const { realpathSync, statSync } = require("node:fs");
-const { basename, dirname, join } = require("node:path");
+/** The files of a command, of which none is read twice, written under two names, or read and written. */
+const { fstatSync, lstatSync, readlinkSync, realpathSync, statSync } = require("node:fs");
+const { basename, dirname, resolve } = require("node:path");
 const { InputError, atEnd } = require("./exit.js");
 
 const inputs = new Set();
-/** The places of the outputs: names in the real paths of their folders, and of those that exist what {@link numberOf} gives. */
 const outputs = new Set();
 
-/** The device and number of a file under any name; undefined if it does not exist. */
-function numberOf(path) {
-	const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-	return found?.ino ? `${found.dev}:${found.ino}` : undefined;
+const OPTIONS = { bigint: true, throwIfNoEntry: false };
+
+/** The device and the number of a file; not all file systems have numbers. */
+const numberOf = ({ dev, ino }) => (ino ? `${dev}:${ino}` : undefined);
+
+/** The number of the folder of a path, with the name in it, to which links lead. */
+function placeOf(path) {
+	const folder = dirname(resolve(path));
+	if (!lstatSync(path, OPTIONS)?.isSymbolicLink())
+		return `${numberOf(statSync(folder, OPTIONS)) ?? realpathSync(folder)}/${basename(path)}`;
+	return placeOf(resolve(realpathSync(folder), readlinkSync(path)));
 }
+
+/**
+ * What tells whether files under two names are the same, of a path or a descriptor: the number of the file, and the place
+ * where it is, or is to be made. Nothing of what is there and is no regular file.
+ */
+function* identitiesOf(file) {
+	try {
+		const isOpen = typeof file === "number";
+		const found = isOpen ? fstatSync(file, OPTIONS) : statSync(file, OPTIONS);
+		if (found && !found.isFile()) return;
+		if (found && numberOf(found)) yield numberOf(found);
+		if (!isOpen) yield placeOf(file);
+	} catch {
+		// It fails when it is opened.
+	}
+}
+
+/** The first of {@link identitiesOf}; undefined if there is none. */
+const identityOf = (file) => identitiesOf(file).next().value;
 
 function refuse(path) {
 	throw new InputError(`an output is an input of the command, too: ${path}`);
 }
 
-/** Notes a file that the command reads. */
-function claimInput(path) {
+/** Notes a file that the command reads: a path, or the descriptor of standard input. Returns its identity, if it has one. */
+function claimInput(file) {
 	if (inputs.size === 0) atEnd(() => inputs.clear());
-	inputs.add(path);
-	if (outputs.size > 0 && outputs.has(numberOf(path))) refuse(path);
+	const isStandardInput = file === 0;
+	if (isStandardInput && inputs.has(file))
+		throw new InputError("standard input (-) can be read only once");
+	const identity = identityOf(file);
+	if (outputs.has(identity)) refuse(isStandardInput ? "standard input" : file);
+	inputs.add(file).add(identity);
+	return identity;
 }
 
-/** Notes a file that the command writes: its path, that without links, and those of files beside it. */
-function claimOutput(path, ...targets) {
-	const numbers = targets.map(numberOf).filter(Boolean);
-	const names = targets.map((target) => join(realpathSync(dirname(target)), basename(target)));
-	const places = [...names, ...numbers];
-	if (places.some((place) => outputs.has(place)))
-		throw new InputError(`two outputs are the same file: ${path}`);
-	const isInput = (input) => numbers.includes(numberOf(input));
-	if (numbers.length > 0 && [...inputs].some(isInput)) refuse(path);
-	for (const place of places) outputs.add(place);
+/** Notes what the command writes: its name, and the file with those beside it. */
+function claimOutput(name, ...files) {
+	const identities = files.flatMap((file) => [...identitiesOf(file)]);
+	if (identities.some((identity) => outputs.has(identity)))
+		throw new InputError(`two outputs are the same file: ${name}`);
+	if (identities.some((identity) => inputs.has(identity))) refuse(name);
+	for (const identity of identities) outputs.add(identity);
 	atEnd(() => outputs.clear());
 }
 
-module.exports = { claimInput, claimOutput };
+module.exports = { claimInput, claimOutput, identityOf };

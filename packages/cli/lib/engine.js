@@ -1,13 +1,8 @@
 /** Imports and scores the sources of a job. */
-const { isAbsolute, relative, resolve, sep } = require("node:path");
 const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
-const { CLAUDE } = require("./places.js");
+const { groupOf } = require("./facts.js");
 
-function inputOf({ name, path, bytes }) {
-	if (path === undefined) return { name, data: bytes() };
-	// A name that begins like JSON would be read as text.
-	return /^\s*[[{]/.test(path) ? `./${path}` : path;
-}
+const inputOf = ({ name, path, bytes }) => path ?? { name, data: bytes() };
 
 const ASSUMED = { true: true, false: false, skip: "skip" };
 
@@ -50,19 +45,12 @@ function callWithAll(call, job) {
 	return Object.defineProperty(inOrder(called, items), "report", { get: () => imported.report });
 }
 
-/** The project folder of a session of Claude Code; null for other files. */
-function projectOf(path) {
-	const below = relative(CLAUDE, resolve(path));
-	const [project, ...rest] = below.split(sep);
-	return isAbsolute(below) || project === ".." || rest.length === 0 ? null : project;
-}
-
-const withProject = (row, group) =>
-	group === undefined && row.source ? { ...row, group: projectOf(row.source.name) } : row;
+const withGroup = (row, group) =>
+	group === undefined && row.source ? { ...row, group: groupOf(row) } : row;
 
 /**
  * Yields the rows of all traces in order, or `{ error }` with `errors: "collect"`; see `evaluateLogs`. Without
- * `--group`, sessions of Claude Code are grouped by project. After an abort, nothing more is read, and unscored
+ * `--group`, runs are grouped by project. After an abort, nothing more is read, and unscored
  * traces do not enter the memory. `known` is for runs that the memory has.
  */
 function evaluate(scorer, job, known) {
@@ -76,10 +64,10 @@ function evaluate(scorer, job, known) {
 	async function* rows() {
 		for await (const lines of evaluation.lines())
 			for (const line of lines.toString().split("\n").slice(0, -1)) {
-				yield withProject(JSON.parse(line), group);
+				yield withGroup(JSON.parse(line), group);
 			}
 	}
 	return Object.defineProperty(rows(), "report", { get: () => evaluation.report });
 }
 
-module.exports = { callWithAll, evaluate, importTraces, withProject };
+module.exports = { callWithAll, evaluate, importTraces, withGroup };

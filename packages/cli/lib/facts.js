@@ -1,5 +1,7 @@
-/** Facts of runs as text, and which runs options select. */
-const { count, duration, grouped } = require("./terminal.js");
+/** Facts of runs as text, their groups, and which runs options select. */
+const { isAbsolute, relative, resolve, sep } = require("node:path");
+const { CLAUDE } = require("./places.js");
+const { count, duration, grouped, warn } = require("./terminal.js");
 
 /** A fact of a row by its name; null if unknown. */
 const factOf = (name, row) => row.facts?.[name] ?? null;
@@ -28,6 +30,9 @@ function outcomeOf({ success, successFrom }) {
 	return success ? "succeeded" : "failed";
 }
 
+/** The id of a run, or else its place. */
+const nameOf = ({ id, source }) => id ?? `${source.name}:${source.line}`;
+
 /** What is known of a run beside its score, in words. */
 function factsOf(row) {
 	const { facts = {}, domain, steps } = row;
@@ -47,24 +52,78 @@ function factsOf(row) {
 	return known.filter(Boolean).join(" · ");
 }
 
-function isSelected(row, { since, until, project, excludeProject = [] }) {
-	const time = timeOf(row) ?? Number.NaN;
-	return (
-		(since === undefined || time >= since) &&
-		(until === undefined || time < until) &&
-		(project === undefined || projectOf(row) === project) &&
-		!excludeProject.includes(projectOf(row))
-	);
+/** Which runs the options of a job select. */
+class Choice {
+	#options;
+	#sources;
+	/** The times of the sources by name, once they are needed. */
+	#times;
+	#undated = 0;
+	#selected = 0;
+	#projects = new Set();
+
+	constructor(options, sources) {
+		this.#options = options;
+		this.#sources = sources;
+	}
+
+	/** Whether runs are selected at all. */
+	get isAsked() {
+		const { since, until, project, excludeProject } = this.#options;
+		return [since, until, project, excludeProject].some((given) => given !== undefined);
+	}
+
+	/** The time of a run, or else that of its source, by which they are sorted; a stream is of now. */
+	#timeOf(row) {
+		const time = timeOf(row);
+		if (time !== null) return time;
+		this.#undated += 1;
+		this.#times ??= new Map(this.#sources.map(({ name, time }) => [name, time]));
+		return this.#times.get(row.source.name) ?? Date.now();
+	}
+
+	has(row) {
+		const { since = -Infinity, until = Infinity, project, excludeProject = [] } = this.#options;
+		const own = projectOf(row);
+		this.#projects.add(own);
+		const isTimed = since > -Infinity || until < Infinity;
+		const time = isTimed ? this.#timeOf(row) : 0;
+		const isSelected =
+			time >= since &&
+			time < until &&
+			(project === undefined || own === project) &&
+			!excludeProject.includes(own);
+		if (isSelected) this.#selected += 1;
+		return isSelected;
+	}
+
+	/** Says what is unexpected about the choice. */
+	warn() {
+		const { project } = this.#options;
+		const runs = count(this.#undated, "run");
+		if (this.#undated > 0)
+			warn(`--since and --until took the time of the file for ${runs} without one`);
+		if (project === undefined || this.#selected > 0) return;
+		const names = [...this.#projects].filter((name) => name !== null && name !== project);
+		const known = names.length > 0 ? `; there are ${names.slice(0, 5).join(", ")}` : "";
+		warn(`no run is selected of the project ${project}${known}`);
+	}
 }
 
-/** The id of a row, or its place. */
-const nameOf = ({ id, source }) => id ?? `${source.name}:${source.line}`;
+/** The group of a run without `--group`: the folder of its project, or that of Claude Code's logs; null if unknown. */
+function groupOf({ facts, source }) {
+	if (facts?.cwd) return facts.cwd;
+	const path = relative(CLAUDE, resolve(source.name));
+	const [project, ...rest] = path.split(sep);
+	return isAbsolute(path) || project === ".." || rest.length === 0 ? null : project;
+}
 
 module.exports = {
+	Choice,
 	dateOf,
 	factOf,
 	factsOf,
-	isSelected,
+	groupOf,
 	nameOf,
 	outcomeOf,
 	projectOf,

@@ -1,7 +1,9 @@
 /** Shared by the commands: sources, output, warnings and progress. */
 const { until } = require("@knowledgepulse/scoring/internal/signals");
-const { claimInput } = require("./claims.js");
+const { claimOutput, identityOf } = require("./claims.js");
 const { Exit, InputError, Interrupted } = require("./exit.js");
+const { Choice } = require("./facts.js");
+const { Labels } = require("./labels.js");
 const { Output, openFile, show } = require("./output.js");
 const { inOrder } = require("./sources.js");
 const { count, hint, percent, say, showProgress, style, tally, warn } = require("./terminal.js");
@@ -130,11 +132,17 @@ class Remarks {
 		}
 	}
 
-	/** Warns of runs that were left out, and of errors by code; shows the first one if none was shown. */
-	warnOfLosses(what, shown = this.errors) {
+	/** Warns of runs that were left out, and as {@link warnOfErrors}. */
+	warnOfLosses(what, shown) {
 		const { inputs } = this;
 		const lost = lostOf(inputs);
 		if (lost !== "") warn(`${what}: ${lost}`);
+		this.warnOfErrors(shown);
+	}
+
+	/** Warns of errors by code; shows the first one if none was `shown`. */
+	warnOfErrors(shown = this.errors) {
+		const { inputs } = this;
 		const errors = inputs.flatMap((input) => input.errors);
 		if (errors.length === 0) return;
 		const all = inputs.reduce((sum, { errorCount }) => sum + errorCount, 0);
@@ -159,8 +167,11 @@ function isNoLog({ code, line }, { formats, traces }) {
 class Job extends AbortController {
 	#errors = 0;
 	#found;
-	/** The logs that are read, the labels of their runs if there are any, and where the results are written. */
+	/** Whether runs were left unread, so that nothing is known of some labels. */
+	#isPartly = false;
+	/** The logs that are read, which of their runs are selected, their labels if there are any, and where the results are written. */
 	sources;
+	choice;
 	labels;
 	output;
 	#onSignal = (name) => {
@@ -174,20 +185,25 @@ class Job extends AbortController {
 		process.on("SIGINT", this.#onSignal).on("SIGTERM", this.#onSignal);
 	}
 
-	/** Opens the output, for sources if given. They are found first, while a signal ends the process. */
-	static async open(options, sources = undefined) {
+	/**
+	 * Opens the output, a file by `open`, for sources if given. They are found first, while a signal ends the process.
+	 */
+	static async open(options, sources = undefined, open = openFile) {
 		const job = new Job(options);
 		if (sources) await job.read(sources);
-		const { output, table } = options;
+		job.labels = await Labels.of(job);
+		const { table } = options;
+		const output = options.output === "-" ? undefined : options.output;
+		const isFile = output !== undefined && identityOf(output) !== (identityOf(1) ?? "");
+		if (!isFile) claimOutput("standard output", 1);
 		job.output =
 			output === undefined
 				? new Output(process.stdout, { ...options, signal: job.signal })
-				: await openFile(output, { signal: job.signal, table });
+				: await open(output, { signal: job.signal, table }, job);
 		return job;
 	}
 
 	async read(sources) {
-		for (const { path } of sources) if (path !== undefined) claimInput(path);
 		const { progress, quiet } = this.options;
 		let done = 0;
 		const stopProgress = showProgress(progress && !quiet, () => ({ done, total: sources.length }));
@@ -195,6 +211,7 @@ class Job extends AbortController {
 			done += count;
 		};
 		this.sources = await inOrder(sources, this.signal, onRead).finally(stopProgress);
+		this.choice = new Choice(this.options, this.sources);
 		const found = this.sources.filter(({ isFound }) => isFound);
 		this.#found = new Set(found.map(({ name }) => name));
 	}
@@ -263,15 +280,18 @@ class Job extends AbortController {
 				if (error && this.#isPassedOver(error, items)) continue;
 				if (error && options.errors !== "collect")
 					throw Object.assign(new Error(error.message), error);
-				if (output.isClosed && !isNeeded) break;
+				this.#isPartly = output.isClosed && !isNeeded;
+				if (this.#isPartly) break;
 				if (error) {
 					remarks.errors += 1;
 					await tell(error);
 					continue;
 				}
 				remarks.add(item);
-				this.labels?.use(item.trace?.id ?? item.id);
-				if ((await take(item, stopProgress)) === false) break;
+				const { id, key } = item.provenance ? { ...item.provenance, ...item.trace } : item;
+				this.labels?.use({ id, key });
+				this.#isPartly = (await take(item, stopProgress)) === false;
+				if (this.#isPartly) break;
 			}
 		} catch (error) {
 			if (error !== this.signal.reason) throw error;
@@ -282,17 +302,20 @@ class Job extends AbortController {
 		this.#errors += remarks.errors;
 		const { report } = items;
 		remarks.known = report.known ?? 0;
+		if (remarks.known > 0) this.#isPartly = true;
 		remarks.inputs = this.#leaveOut(report);
 		const isAny = remarks.traces > 0 || remarks.errors > 0 || remarks.known > 0;
 		if (isAny || output.isClosed || this.signal.aborted) return remarks;
+		remarks.warnOfErrors();
 		const skipped = lostOf(remarks.inputs) || tally(skippedIn(remarks.inputs));
 		throw new InputError(
-			`no traces in ${count(this.sources.length, "source")}${skipped && ` (skipped: ${skipped})`}`,
+			`no traces in ${count(sources.length, "source")}${skipped && ` (skipped: ${skipped})`}`,
 		);
 	}
 
-	/** Completes the output, and reports its file. */
+	/** Completes the output, and reports its file. @throws {InputError} if there are labels, and none is of a run. */
 	async commit() {
+		if (!this.#isPartly && !this.signal.aborted) this.labels?.check();
 		const path = await this.output.commit();
 		if (path !== undefined) this.note(`written to ${path}`);
 	}
@@ -306,6 +329,7 @@ class Job extends AbortController {
 
 	/** Returns the exit code, or throws after an interrupt. Shows `text` if a limit is not met; errors take precedence. */
 	exitCode(isMet = true, text = undefined) {
+		this.choice?.warn();
 		if (!isMet) say(`${style("red", "gate not met:")} ${text}`);
 		this.signal.throwIfAborted();
 		if (this.#errors > 0) return Exit.INPUT;

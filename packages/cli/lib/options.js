@@ -43,12 +43,20 @@ const time =
 		);
 	};
 
+/** Of options that take a text; flags are parsed, too. */
 const text = (value) => {
-	if (value !== "") return value;
+	if (value?.trim() !== "") return value;
 	throw new InvalidArgumentError("Expected a value, found nothing.");
 };
 
-const all = (value, values = []) => [...values, value];
+/** Of options with a file to write, which is not standard output. */
+const newFile = (value) => {
+	if (value !== "-") return text(value);
+	throw new InvalidArgumentError("Expected a file; ./- is one of this name.");
+};
+
+/** Of an option that may be repeated. */
+const all = (value, values = []) => [...values, text(value)];
 
 /** Every option by its flags: its help, with which its row in docs/cli.md begins, its parser or values, its default. */
 const OPTIONS = {
@@ -58,8 +66,10 @@ const OPTIONS = {
 	"--per-group <k>": ["keep at most this many runs of a group", positive],
 	"--against <file>":
 		"traces, or rows, of runs that were kept earlier: what they cover is not kept again",
-	"--dropped <file>":
+	"--dropped <file>": [
 		"write the other runs, a line each, with the run that stands for it, or the reason",
+		newFile,
+	],
 	"--as <form>": [
 		"what `-o` gets: `traces`, or `messages`, as chat models are trained on, without secrets (default: `traces`)",
 		["traces", "messages"],
@@ -97,11 +107,13 @@ const OPTIONS = {
 		"choose the lowest threshold above which this share is labelled positive, by its lower confidence bound",
 		share,
 	],
-	"--labels <file>":
-		"whether runs succeeded, from elsewhere: CSV or JSON lines with `id` and `label` or `success` (1 or 0), and columns for `--group`",
+	"--labels <file>": [
+		"whether runs succeeded, from elsewhere: CSV or JSON lines with `id` (of the trace or the log) and `label` or `success` (1, 0 or nothing), and columns for `--group`; may be repeated, later files stand over earlier ones",
+		all,
+	],
 	"--fit": "fit the weights to the labels",
-	"--html <file>": "write a report as one HTML file",
-	"--rows <file>": "write the rows, from which to calibrate again without the model",
+	"--html <file>": ["write a report as one HTML file", newFile],
+	"--rows <file>": ["write the rows, from which to calibrate again without the model", newFile],
 	"--first <n>": [
 		"runs to exclude as cold start (default: a tenth, at most 10)",
 		number(0, 1e9, true),
@@ -110,7 +122,7 @@ const OPTIONS = {
 	"--replicates <n>": ["bootstrap replicates", number(100, 10_000, true), 1000],
 	"--seed <n>": ["seed of the bootstrap and the folds", whole, 0],
 	"--group <pointer>":
-		"JSON pointer to the group of a trace, such as `/metadata/task_id`, or for `select` a column of the labels (default: the project, of Claude Code)",
+		"JSON pointer to the group of a trace, such as `/metadata/task_id`, or for `select` a column of the labels (default: the folder of the project)",
 	"--from <format>": ["format to read; others are skipped (default: all)", format],
 	"--assume-success <value>": [
 		"success of runs whose log does not say whether they succeeded (default: `true` for `score`, `select` and `explain`; else such a run is an error)",
@@ -124,7 +136,7 @@ const OPTIONS = {
 	"--embedder <mode>": [
 		"`required`: fail without the model; `auto`, `off`: score with a novelty of 0.5",
 		["required", "auto", "off"],
-		"required",
+		process.env.KNOWLEDGEPULSE_SCORING_EMBEDDER || "required",
 	],
 	"--precision <name>": ["precision of the model (default: `exact`)", ["exact", "fast"]],
 	"--model <folder>": "another model (default: the built-in one)",
@@ -140,8 +152,10 @@ const OPTIONS = {
 		"what novelty compares: the `text` that the model sees, the whole `run`, or its `words`, without the model (default: `text`, for `select` `run`)",
 		["text", "run", "words"],
 	],
-	"--memory <file>":
+	"--memory <file>": [
 		"snapshot of the traces scored before, for `select` kept before; `score` and `select` write it back, other commands only read it (with `--store`, `score` reads only what came after it)",
+		newFile,
+	],
 	"--profiles <file>": "weights by domain, as JSON for `new Scorer()`",
 	"--store <url>":
 		"shared memory: `postgres://…` or `sqlite:FILE`, with `?namespace=NAME`, and `create=1` for a new file (default, without `--memory`: the environment variable `KP_SCORE_STORE`)",
@@ -171,6 +185,7 @@ function optionsOf({ options }) {
 		const [help, type, value] = [given].flat();
 		const option = new Option(flags, help.replaceAll("`", "")).default(value);
 		option.conflicts(CONFLICTS[option.attributeName()] ?? []);
+		option.isRepeated = type === all;
 		return Array.isArray(type) ? option.choices(type) : option.argParser(type ?? text);
 	});
 	return options.flatMap((name) => made.filter((option) => option.attributeName() === name));
@@ -281,12 +296,13 @@ runs are kept that those of earlier sets do not cover, and are added to it.
 	},
 	explain: {
 		help: "Shows how scores come about, of rows that kp-score score wrote, or of logs, whose earlier runs are scored too.",
-		options: ["id", ...READING, ...SCORING, ...WRITING],
+		options: ["id", "labels", ...READING, ...SCORING, ...WRITING],
 		examples: [
 			"runs.jsonl --id kp:trace:77d0401e",
 			"runs.jsonl --id kp:trace:42 --json --quiet --no-progress",
 			"runs.jsonl --output accounts.jsonl",
 			"rows.jsonl --id 77d0401e --table",
+			"runs.jsonl --labels labels.csv",
 			...READING_EXAMPLES,
 			...SCORING_EXAMPLES,
 		],
@@ -312,7 +328,7 @@ runs are kept that those of earlier sets do not cover, and are added to it.
 	compare: {
 		args: "<before> <after>",
 		help: "Shows which scores changed, pair by pair, the largest change first.",
-		options: ["maxChange", "threshold", "limit", ...READING, ...SCORING, ...WRITING],
+		options: ["maxChange", "threshold", "limit", "labels", ...READING, ...SCORING, ...WRITING],
 		more: `
 Each of the two has rows that kp-score score --json wrote, or logs, which are scored with an empty
 memory unless one is given. Pairs have the same id; runs without one are paired in order.
@@ -322,6 +338,7 @@ memory unless one is given. Pairs have the same id; runs without one are paired 
 			"before.jsonl after.jsonl --limit 5 --threshold 0.6 --table",
 			"before.jsonl after.jsonl --max-change 0.01 --quiet",
 			"before.jsonl after.jsonl --json --no-progress --output changes.jsonl",
+			"rows.jsonl runs.jsonl --labels labels.csv",
 			"rows.jsonl runs.jsonl --from otel --assume-success true --domain code --errors collect",
 			...SCORING_EXAMPLES.map((example) => `rows.jsonl ${example}`),
 		],

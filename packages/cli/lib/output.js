@@ -101,6 +101,8 @@ async function lock(file, signal) {
 	const path = `${file}.lock`;
 	for (let isSaid = false; ; isSaid = true) {
 		const taken = native.FileLock.take(path, O_NOFOLLOW | O_NONBLOCK);
+		if (taken?.isHeld === false)
+			warn(`the file system has no locks: no other process must write ${file} meanwhile`);
 		if (taken) return atLast(() => taken.release());
 		if (!isSaid) say(`waiting for another process, which uses ${file} (its lock is ${path})`);
 		await until(signal, sleep(PAUSE_MS));

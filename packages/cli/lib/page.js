@@ -41,12 +41,13 @@ function reasonsOf(row, account, objectives) {
 			`${title}: ${[`${value.toFixed(3)} ${product}`, most, cause].filter(Boolean).join(", ")}`,
 	);
 	for (const name of row.overrides) reasons.push(`${name}: ${RULES[name]}`);
-	const { id, nearest, similarity, source } = row;
+	const { id, key, nearest, similarity, source } = row;
+	const names = [id ?? "(no id)", key !== id && key, `${source.name}:${source.line}`];
 	if (similarity !== null) {
 		const objective = nearest === null ? undefined : objectives.get(nearest);
 		reasons.push(`nearest: ${[nearest ?? "(no id)", objective].filter(Boolean).join(", ")}`);
 	}
-	return [...reasons, `${id ?? "(no id)"} · ${source.name}:${source.line}`];
+	return [...reasons, names.filter(Boolean).join(" · ")];
 }
 
 /** A row as pages have it. */

@@ -20,16 +20,16 @@ rules +0.1 more than two recoveries, −0.1 a single tool, =0.1 a single thought
 /** Such as `950`, `12k` or `3.4M`; a dash if unknown. */
 function short(n) {
 	if (n === null) return "–";
-	const [unit, name] = n < 1e3 ? [1, ""] : n < 1e6 ? [1e3, "k"] : [1e6, "M"];
-	return `${(n / unit).toFixed(unit > 1 && n < 10 * unit ? 1 : 0)}${name}`;
+	const [unit, name] = n < 999.5 ? [1, ""] : n < 999_500 ? [1e3, "k"] : [1e6, "M"];
+	return `${(n / unit).toFixed(unit > 1 && n < 9.95 * unit ? 1 : 0)}${name}`;
 }
 
 /** Such as `40 s`, `12 min` or `3.2 h`; a dash if unknown. */
 function brief(ms) {
 	if (ms === null) return "–";
-	const minutes = ms / 60_000;
-	if (minutes < 1) return `${(ms / 1000).toFixed(0)} s`;
-	return minutes < 60 ? `${minutes.toFixed(0)} min` : `${(minutes / 60).toFixed(1)} h`;
+	if (ms < 59_500) return `${(ms / 1000).toFixed(0)} s`;
+	const minutes = Math.round(ms / 60_000);
+	return minutes < 60 ? `${minutes} min` : `${(ms / 3_600_000).toFixed(1)} h`;
 }
 
 const two = (number, columns) => number.toFixed(2).padStart(columns);

@@ -2,7 +2,6 @@
 const { isUtf8 } = require("node:buffer");
 const { addAbortSignal } = require("node:stream");
 const { evaluate } = require("./engine.js");
-const { claimInput } = require("./claims.js");
 const { InputError } = require("./exit.js");
 const { openScorer } = require("./scorer.js");
 const { decoded } = require("./sources.js");
@@ -70,8 +69,7 @@ const isFromScore = (value) =>
 
 /** Returns `{ rows }` if `kp-score score` wrote a source, else `{ log }`, an unread source. An abort ends a stream. */
 async function contentOf(source, signal) {
-	const { name, path } = source;
-	if (path !== undefined) claimInput(path);
+	const { name } = source;
 	// A stream may stay silent forever.
 	const bytes = () => addAbortSignal(signal, source.bytes());
 	const lines = linesOf(decoded({ name, bytes }), name);
@@ -89,10 +87,11 @@ async function contentOf(source, signal) {
 	return { log: source };
 }
 
+/** Yields rows with their places. */
 async function* rowsOf(lines, name) {
 	for await (const [number, text] of lines) {
 		const value = parse(text) ?? {};
-		if (isRow(value)) yield value;
+		if (isRow(value)) yield [value, `${name}:${number}`];
 		else if (!isError(value))
 			throw new InputError(`${name}:${number}: expected a row as kp-score score --json writes it`);
 	}
@@ -112,25 +111,38 @@ async function scoreAll(logs, job, take) {
 	remarks.warnOfDomain();
 }
 
-/** Yields the rows in sources, and adds those that have none to `logs`. */
-async function* rowsIn(sources, { options, signal }, logs) {
+/** Yields the rows in sources with their places, and adds those that have none to `logs`. */
+async function* rowsIn(sources, { labels, options, signal }, logs) {
 	for (const source of sources) {
 		const { rows, log } = await contentOf(source, signal);
 		if (log) logs.push(log);
 		else if (options.group !== undefined)
 			throw new InputError(`--group is for logs: the rows in ${source.name} have their groups`);
-		else yield* rows;
+		else
+			for await (const [row, place] of rows) {
+				labels?.use(row);
+				yield [row, place];
+			}
 	}
 }
 
-/** Passes each row of the sources to `take`, and scores logs with `score`, unless there are rows. */
+/** Returns what `made` returns. An error of a row gets its place. */
+function placed(place, made) {
+	try {
+		return made();
+	} catch ({ message }) {
+		throw new InputError(`${place}: ${message}`);
+	}
+}
+
+/** Passes each row of the sources, and the place of one that was read, to `take`, and scores logs with `score`, unless there are rows. */
 async function eachRow(sources, job, take, score = scoreAll) {
 	const logs = [];
 	let hasRows = false;
 	try {
-		for await (const row of rowsIn(sources, job, logs)) {
+		for await (const [row, place] of rowsIn(sources, job, logs)) {
 			hasRows = true;
-			await take(row);
+			await take(row, place);
 			if (job.signal.aborted) return undefined;
 		}
 	} catch (error) {
@@ -142,4 +154,4 @@ async function eachRow(sources, job, take, score = scoreAll) {
 	return logs.length > 0 ? score(logs, job, take) : undefined;
 }
 
-module.exports = { contentOf, eachRow };
+module.exports = { contentOf, eachRow, placed };

@@ -6,16 +6,22 @@ const { InputError, atEnd, cannot } = require("./exit.js");
 const { openFile } = require("./output.js");
 const { warn } = require("./terminal.js");
 
-async function profilesOf(job) {
+async function readProfiles(job) {
 	const path = job.options.profiles;
 	if (path === undefined) return undefined;
-	const { boundedContentsOf } = require("./sources.js");
-	const text = (await boundedContentsOf(path, job)).toString();
+	const { textOf } = require("./sources.js");
+	const text = await textOf(path, job);
 	try {
-		return JSON.parse(text.replace(/^\uFEFF/, ""));
+		return JSON.parse(text);
 	} catch (error) {
 		throw new InputError(`${path}: expected JSON: ${error.message}`);
 	}
+}
+
+/** Resolves to the profiles of a job, whose file is read once. */
+function profilesOf(job) {
+	job.profiles ??= readProfiles(job);
+	return job.profiles;
 }
 
 /** A scorer with a copy of the memory in a store; without a model it needs none. */
@@ -81,7 +87,7 @@ async function boundsOf(store) {
  * Opens the memory, if there is one, and loads the model. Traces are added to a copy, unless `saved` is set. `known` is
  * what is to be done with runs that the memory has: they are scored `again`, or skipped.
  */
-async function openScorer(job, { saved = false, again = !saved, profiles: given } = {}) {
+async function openScorer(job, { saved = false, again = !saved } = {}) {
 	const { options } = job;
 	const { memory, store: url = memory === undefined && process.env.KP_SCORE_STORE } = options;
 	const found = url ? require("./store.js").storeOf(url, saved) : undefined;
@@ -92,7 +98,7 @@ async function openScorer(job, { saved = false, again = !saved, profiles: given 
 	if (url && !store) warn("the store has no such namespace yet: runs are compared with nothing");
 	if (store && saved) job.output.unfinished?.follow(store);
 	const file = saved && memory !== undefined && (await memoryOf(memory, job));
-	const profiles = given ?? (await profilesOf(job));
+	const profiles = await profilesOf(job);
 	const scorer = await job.until(
 		scorerOf(options, { bounds: bounds ?? undefined, profiles, saved, store }),
 	);

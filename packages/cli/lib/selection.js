@@ -2,9 +2,9 @@
 const { textAt } = require("@knowledgepulse/scoring/internal/select");
 const { importTraces } = require("./engine.js");
 const { InputError } = require("./exit.js");
-const { isSelected, nameOf, projectOf } = require("./facts.js");
+const { groupOf, nameOf } = require("./facts.js");
 const { sourcesOf } = require("./sources.js");
-const { showProgress } = require("./terminal.js");
+const { count, showProgress, warn } = require("./terminal.js");
 const { traceOf } = require("./written.js");
 
 /** The number of characters of the objective in a row, as in those of `evaluateLogs`. */
@@ -12,10 +12,11 @@ const OBJECTIVE = 120;
 
 function rowOf({ trace, provenance }) {
 	const { id = null, metadata, outcome, steps, task } = trace;
-	const { confidenceFrom, facts, source, successFrom } = provenance;
+	const { confidenceFrom, facts, key, source, successFrom } = provenance;
 	return {
 		source,
 		id,
+		key,
 		domain: metadata.task_domain,
 		createdAt: metadata.created_at ?? "",
 		success: metadata.success,
@@ -46,13 +47,13 @@ function scored(row, { coverage, standsFor, report }) {
 
 /** Returns the function that gives the group of a run: at a pointer, in a column of the labels, or its project. */
 function grouping({ labels, options: { group } }) {
-	if (group === undefined) return (_, row) => projectOf(row);
+	if (group === undefined) return (_, row) => groupOf(row);
 	if (group.startsWith("/")) return (trace) => textAt(trace, group);
-	if (labels?.has(group)) return (_, { id }) => labels.columnOf(id, group);
+	if (labels?.has(group)) return (_, row) => labels.columnOf(row, group);
 	throw new InputError(`--group ${group}: expected a JSON pointer, or a column of --labels`);
 }
 
-/** The runs that were kept earlier: the ids of rows, and traces. */
+/** The runs that were kept earlier: the ids of rows, of which some may be `missing` among the sources, and traces. */
 async function keptEarlier(job) {
 	const { against } = job.options;
 	const { contentOf } = require("./rows.js");
@@ -61,11 +62,15 @@ async function keptEarlier(job) {
 	for (const source of against ? await sourcesOf([against]) : []) {
 		const { rows, log } = await contentOf(source, job.signal);
 		if (log) logs.push(log);
-		else for await (const { id } of rows) ids.add(id);
+		else for await (const [{ id }] of rows) ids.add(id);
 	}
 	// None of the options of the sources is for these.
 	const options = { assumeSuccess: "true" };
-	return { ids, traces: () => importTraces({ options, signal: job.signal, sources: logs }) };
+	return {
+		ids,
+		missing: new Set(ids),
+		traces: () => importTraces({ options, signal: job.signal, sources: logs }),
+	};
 }
 
 /** Reads the runs of a job once, and selects among them. */
@@ -99,7 +104,8 @@ class Selection {
 	async #take(item, traces) {
 		const row = rowOf(item);
 		const trace = traceOf(item);
-		const isConsidered = isSelected(row, this.job.options);
+		this.earlier.missing.delete(row.id);
+		const isConsidered = this.job.choice.has(row);
 		if (!isConsidered && this.earlier.ids.has(row.id)) this.#again.push(trace);
 		if (!isConsidered) return;
 		const reason = this.#reasonAgainst(row);
@@ -119,7 +125,7 @@ class Selection {
 	/** Resolves to the remarks on the sources, and the kept runs. */
 	async choose(scorer) {
 		const { options, signal } = this.job;
-		const { count, coverage, memory, perGroup, against } = options;
+		const { count: most, coverage, memory, perGroup, against } = options;
 		const { readable, writable } = new TransformStream();
 		const traces = writable.getWriter();
 		const group = perGroup && ((_, index) => this.rows[index].group);
@@ -128,7 +134,7 @@ class Selection {
 			progress = state;
 		};
 		const selecting = scorer.select(readable, {
-			...{ count, coverage, perGroup, group, onProgress, signal },
+			...{ count: most, coverage, perGroup, group, onProgress, signal },
 			againstCache: memory !== undefined,
 			against: against === undefined ? undefined : this.#against(),
 		});
@@ -144,6 +150,11 @@ class Selection {
 			});
 		const settings = { isNeeded: true, isShown: true, saysErrors: true };
 		const remarks = await this.job.each(importTraces(this.job), take, settings);
+		const missing = this.earlier.missing.size;
+		if (missing > 0)
+			warn(
+				`${count(missing, "row")} of ${against} without a run in the sources: not compared with`,
+			);
 		await traces.close().catch(() => {});
 		// All are compared with all, and then chosen.
 		const stopProgress = showProgress(options.progress && !options.quiet, () => ({

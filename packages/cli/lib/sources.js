@@ -1,11 +1,11 @@
 /** The files and streams in the arguments of a command. */
-const { constants, createReadStream, openSync, statSync } = require("node:fs");
-const { readdir, stat } = require("node:fs/promises");
-const { sep } = require("node:path");
+const { constants, createReadStream, fstatSync, openSync } = require("node:fs");
+const { access, readdir, realpath, stat } = require("node:fs/promises");
+const { relative, sep } = require("node:path");
 const { addAbortSignal } = require("node:stream");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { decoder, factsOf } = require("./beginnings.js");
-const { claimInput } = require("./claims.js");
+const { claimInput, identityOf } = require("./claims.js");
 const { InputError, cannot } = require("./exit.js");
 const { count, warn } = require("./terminal.js");
 
@@ -14,7 +14,9 @@ const { count, warn } = require("./terminal.js");
  * @property {string} name
  * @property {string} [path] Of a file that the importer reads by itself.
  * @property {number} [size] In bytes; of regular files, once they are in order.
+ * @property {number} [time] In milliseconds; of files, once they are in order.
  * @property {() => import("node:stream").Readable} bytes The contents.
+ * @property {number} [descriptor] Of standard input.
  * @property {boolean} [isStream] Whether it can be read only once.
  * @property {boolean} [isFound] Whether a folder was searched for it: it is skipped if it is not a log.
  */
@@ -27,50 +29,67 @@ const COMPANION = /(^(sessions-index|ui_messages|task_metadata|history_item)|\.m
 /** Returns a path with slashes, also on Windows, for patterns and sorting. */
 const slashed = (path, separator = sep) => (separator === "\\" ? path.replaceAll("\\", "/") : path);
 
-/**
- * The paths of logs in a folder and its subfolders; one that is there twice, compressed and not, only once. Links may lead to
- * what nobody wants to read, or to share, so they are only counted.
- */
-async function logsIn(folder) {
-	const found = new Set();
-	const unreadable = [];
-	const links = [];
-	const folders = [folder];
-	// It grows meanwhile.
-	for (const each of folders) {
-		const entries = await readdir(each, { withFileTypes: true }).catch((error) => {
-			if (each === folder) throw cannot("read", folder, error);
-			unreadable.push(each);
+const isLog = (name) => LOG.test(name) && !COMPANION.test(name);
+
+/** A search for files. Links may lead back, or to what nobody wants to read, or to share, so they are only counted. */
+class Search {
+	#links = [];
+	#unreadable = [];
+
+	/** Resolves to what is in a folder, apart from links. */
+	async entriesOf(folder) {
+		const entries = await readdir(folder, { withFileTypes: true }).catch(() => {
+			this.#unreadable.push(folder);
 			return [];
 		});
-		const start = /[/\\]$/.test(slashed(each)) ? each : `${each}/`;
-		for (const entry of entries) {
-			const path = start + entry.name;
-			const isLog = LOG.test(entry.name) && !COMPANION.test(entry.name);
-			if (entry.isDirectory()) folders.push(path);
-			else if (entry.isSymbolicLink()) {
-				const target = await stat(path).catch(() => undefined);
-				if (isLog || target?.isDirectory()) links.push(path);
-			} else if (isLog && entry.isFile()) found.add(path);
+		for (const { name } of entries.filter((entry) => entry.isSymbolicLink())) {
+			const path = below(folder, name);
+			const target = isLog(name) || (await stat(path).catch(() => undefined));
+			if (target === true || target?.isDirectory()) this.#links.push(path);
 		}
+		return entries.filter((entry) => !entry.isSymbolicLink());
 	}
-	if (links.length > 0)
-		warn(
-			`did not follow ${count(links.length, "link")}, such as ${links[0]}; name them to read what they lead to`,
-		);
-	if (unreadable.length > 0)
-		warn(`cannot read ${count(unreadable.length, "folder")}, such as ${unreadable[0]}`);
+
+	warn() {
+		const links = count(this.#links.length, "link");
+		if (this.#links.length > 0)
+			warn(
+				`did not follow ${links}, such as ${this.#links[0]}; name them to read what they lead to`,
+			);
+		const folders = count(this.#unreadable.length, "folder");
+		if (this.#unreadable.length > 0) warn(`cannot read ${folders}, such as ${this.#unreadable[0]}`);
+	}
+}
+
+const below = (folder, name) => (/[/\\]$/.test(slashed(folder)) ? folder : `${folder}/`) + name;
+
+/** The paths of logs in a folder and its subfolders; one that is there twice, compressed and not, only once. */
+async function logsIn(folder, search) {
+	await access(folder, constants.R_OK).catch((error) => {
+		throw cannot("read", folder, error);
+	});
+	const found = new Set();
+	const folders = [folder];
+	// It grows meanwhile.
+	for (const each of folders)
+		for (const entry of await search.entriesOf(each)) {
+			const path = below(each, entry.name);
+			if (entry.isDirectory()) folders.push(path);
+			else if (entry.isFile() && isLog(entry.name)) found.add(path);
+		}
 	const plain = (path) => path.replace(/\.(gz|zst)$/i, "");
 	return [...found].filter((path) => plain(path) === path || !found.has(plain(path)));
 }
 
 /** The paths that match a pattern. The search starts before its first special character, maybe on another drive. */
-async function matchesOf(pattern) {
+async function matchesOf(pattern, search) {
 	const { glob } = require("tinyglobby");
 	const [, start, rest] = /^((?:[^*?[\](){}!+@\\/]*\/)*)(.*)$/s.exec(slashed(pattern));
-	const found = await glob(rest, { cwd: start || ".", dot: true, expandDirectories: false });
-	const isFile = (path) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
-	return found.map((path) => start + path).filter(isFile);
+	const shown = (folder) => start + slashed(relative(start, folder)) || ".";
+	const readdir = (folder, _, done) =>
+		search.entriesOf(shown(folder)).then((entries) => done(null, entries), done);
+	const options = { cwd: start || ".", dot: true, expandDirectories: false, fs: { readdir } };
+	return (await glob(rest, options)).map((path) => start + path);
 }
 
 /** The bytes of a file. Node.js names it only in errors of opening it. */
@@ -91,7 +110,11 @@ function bytesOfFile() {
 	return open(this.path);
 }
 
-const fileSource = (path) => ({ name: path, path, size: undefined, bytes: bytesOfFile });
+/** A name that begins like JSON would be read as text. */
+const fileSource = (given) => {
+	const path = /^\s*[[{]/.test(given) ? `./${given}` : given;
+	return { name: path, path, size: undefined, time: undefined, bytes: bytesOfFile };
+};
 
 /** A named pipe, opened without waiting for a writer: a waiting thread would keep the process alive. */
 function pipeSource(path) {
@@ -103,37 +126,64 @@ function pipeSource(path) {
 	return { name: path, isStream: true, bytes };
 }
 
-/** Returns the sources at paths. Those that cannot be read fail when they are imported. */
-function filesOf(paths, nothing) {
-	if (paths.length === 0) throw new InputError(nothing);
-	return paths.sort().map(fileSource);
+/** Resolves to the sources of a pattern or a folder, without standard output and what is in the folder `copies`. */
+async function searched(argument, isFolder, copies) {
+	const search = new Search();
+	const paths = await (isFolder ? logsIn : matchesOf)(argument, search);
+	search.warn();
+	const output = identityOf(1);
+	const target = copies && (await realpath(copies).catch(() => undefined));
+	const isCopy = async (path) => (await realpath(path).catch(() => path)).startsWith(target + sep);
+	const kept = [];
+	for (const path of paths) {
+		const isOutput = output !== undefined && identityOf(path) === output;
+		if (!isOutput && !(target && (await isCopy(path)))) kept.push(path);
+	}
+	if (kept.length === 0)
+		throw new InputError(
+			isFolder
+				? `${argument}: no .json, .jsonl, .ndjson or .traj files in it, compressed ones (.gz, .zst) included`
+				: `no file matches ${argument}`,
+		);
+	// Those that cannot be read fail when they are imported.
+	return kept.sort().map((path) => Object.assign(fileSource(path), isFolder && { isFound: true }));
 }
 
-async function sourcesOfOne(argument) {
-	if (argument === "-") return [{ name: "stdin", isStream: true, bytes: () => process.stdin }];
+function standardInput() {
+	if (process.platform !== "win32" && fstatSync(0).isDirectory())
+		throw new InputError("standard input is a folder; name it in place of -");
+	return { name: "stdin", descriptor: 0, isStream: true, bytes: () => process.stdin };
+}
+
+async function sourcesOfOne(argument, copies) {
+	if (argument === "-") return [standardInput()];
 	const found = await stat(argument).catch((error) => {
 		if (error.code === "ENOENT" && require("tinyglobby").isDynamicPattern(argument))
 			return undefined;
 		throw cannot("read", argument, error);
 	});
-	if (found === undefined) return filesOf(await matchesOf(argument), `no file matches ${argument}`);
-	if (found.isDirectory()) {
-		const nothing = `${argument}: no .json, .jsonl, .ndjson or .traj files in it, compressed ones (.gz, .zst) included`;
-		const files = filesOf(await logsIn(argument), nothing);
-		return files.map((source) => Object.assign(source, { isFound: true }));
-	}
+	if (!found || found.isDirectory()) return searched(argument, found !== undefined, copies);
 	if (found.isFile()) return [fileSource(argument)];
 	if (found.isFIFO()) return [pipeSource(argument)];
 	return [{ name: argument, path: argument, isStream: true, bytes: () => open(argument) }];
 }
 
-/** @returns {Promise<Source[]>} In the order of the arguments. */
-async function sourcesOf(args) {
-	if (args.filter((argument) => argument === "-").length > 1)
-		throw new InputError("standard input (-) can be read only once");
-	const sources = [];
-	for (const argument of args) sources.push(await sourcesOfOne(argument));
-	return sources.flat();
+/**
+ * Each file is a source once, under its first name. What is in the folder `copies` is none, unless it is named.
+ * @returns {Promise<Source[]>} In the order of the arguments.
+ */
+async function sourcesOf(args, copies = undefined) {
+	const sources = new Map();
+	for (const argument of args)
+		for (const source of await sourcesOfOne(argument, copies)) {
+			const { descriptor, isFound, name } = source;
+			const key = claimInput(descriptor ?? name) ?? source;
+			const earlier = sources.get(key);
+			if (!earlier) sources.set(key, source);
+			// What is wrong with a file that is named is not passed over.
+			else if (!isFound) earlier.isFound = undefined;
+		}
+	return [...sources.values()];
 }
 
 const LONGEST = 64 << 20;
@@ -145,36 +195,37 @@ async function inOrder(sources, signal, onRead) {
 		files.map(({ path }) => path),
 		{ onRead, signal },
 	);
-	const times = new Map();
 	for (const [index, source] of files.entries()) {
 		const [time, size] = found.subarray(2 * index);
-		times.set(source, time);
+		source.time = time;
 		if (!Number.isNaN(size)) source.size = size;
 	}
-	const timeOf = (source) => times.get(source) ?? Number.POSITIVE_INFINITY;
+	const timeOf = ({ time }) => time ?? Number.POSITIVE_INFINITY;
 	// Infinity - Infinity is NaN, which `sort` takes as 0: the order stays.
 	return sources.sort((a, b) => timeOf(a) - timeOf(b));
 }
 
-/** The contents of a file or a pipe of at most `LONGEST` bytes. */
-async function boundedContentsOf(path, { signal }) {
+/** The text of a file or a pipe of at most `LONGEST` bytes, decoded as sources are. */
+async function textOf(path, { signal }) {
 	claimInput(path);
 	const read = async () => {
 		const isPipe = (await stat(path)).isFIFO();
 		const parts = [];
 		let length = 0;
-		const stream = addAbortSignal(signal, isPipe ? pipeSource(path).bytes() : open(path));
-		for await (const part of stream) {
+		const bytes = () => addAbortSignal(signal, isPipe ? pipeSource(path).bytes() : open(path));
+		for await (const part of decoded({ name: path, bytes })) {
 			length += part.length;
 			if (length > LONGEST) throw new Error("expected at most 64 MiB, found more");
 			parts.push(part);
 		}
-		return Buffer.concat(parts);
+		return Buffer.concat(parts)
+			.toString()
+			.replace(/^\uFEFF/, "");
 	};
 	const contents = read().catch((error) => {
-		throw cannot("read", path, error);
+		throw error instanceof InputError ? error : cannot("read", path, error);
 	});
 	return until(signal, contents);
 }
 
-module.exports = { boundedContentsOf, decoded, inOrder, slashed, sourcesOf };
+module.exports = { decoded, inOrder, slashed, sourcesOf, textOf };

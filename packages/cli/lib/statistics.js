@@ -27,6 +27,13 @@ class Statistics {
 		return { accepted, share: this.scores.length === 0 ? 0 : accepted / this.scores.length };
 	}
 
+	/** What the gate of a share says that is not met; the share is undefined if there are no rows. */
+	static gateText(share, { threshold, minShare }) {
+		const isAny = share !== undefined;
+		const found = isAny && `${percent(share, minShare)} of the traces score ${threshold} or more`;
+		return `${found || "no run is selected"}, --min-share is ${percent(minShare, share)}`;
+	}
+
 	/** Such as `7 of 11 (63.6 %) score 0.6 or more`; empty without a threshold or rows. */
 	acceptedText(threshold) {
 		if (threshold === undefined || this.scores.length === 0) return "";

@@ -3,6 +3,7 @@ const { existsSync } = require("node:fs");
 const { fileURLToPath } = require("node:url");
 const { claimInput } = require("./claims.js");
 const { InputError } = require("./exit.js");
+const { ADDRESS } = require("./terminal.js");
 
 /** The parameters of libpq that pg takes, with those that it does not need. */
 const POSTGRES = `namespace application_name channel_binding client_encoding connect_timeout
@@ -59,21 +60,23 @@ function sqliteOf(url, isWritten) {
 	if (!isThere && parameters.get("create") !== "1")
 		throw storeError(`there is no file ${path}; create=1 after the ? creates it`);
 	if (!isThere && !isWritten) return undefined;
-	claimInput(path);
+	for (const end of ["", "-journal", "-shm", "-wal"]) claimInput(path + end);
 	const { SqliteStore } = load("sqlite", "@photostructure/sqlite");
 	return new SqliteStore({ path, ...options });
 }
 
 function postgresOf(url) {
-	if (!URL.canParse(url))
+	// As for pg, a host may be missing: it may be the folder of a socket, in a parameter.
+	if (!URL.canParse(url.replace("@/", "@host/")))
 		throw storeError(
-			"expected postgres://USER:PASSWORD@HOST/DATABASE, with special characters as %XX, found an invalid URL",
+			`expected ${ADDRESS}/DATABASE, with special characters as %XX, found an invalid URL`,
 		);
-	const address = new URL(url);
-	const options = parametersOf(address.searchParams, POSTGRES);
-	address.searchParams.delete("namespace");
+	const [address, query] = url.split(/\?(.*)/s);
+	const parameters = new URLSearchParams(query);
+	const options = parametersOf(parameters, POSTGRES);
+	parameters.delete("namespace");
 	const { PostgresStore } = load("postgres", "pg");
-	return new PostgresStore({ connectionString: address.href, ...options });
+	return new PostgresStore({ connectionString: `${address}?${parameters}`, ...options });
 }
 
 /**

@@ -52,7 +52,11 @@ function cell(text, columns) {
 	return shown + " ".repeat(columns - widthOf(shown));
 }
 
-const percent = (share) => `${(100 * share).toFixed(1)} %`;
+/** A share in percent, with as many digits as tell it from another one. */
+function percent(share, other = share, digits = 1) {
+	const [text, beside] = [share, other].map((each) => (100 * each).toFixed(digits));
+	return text === beside && share !== other ? percent(share, other, digits + 1) : `${text} %`;
+}
 
 /** A whole number with commas. Intl takes a third of the time of a command. */
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -63,7 +67,7 @@ const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(valu
 
 /** Such as `1.9 s`. */
 function duration(ms) {
-	if (ms < 1000) return `${ms.toFixed(0)} ms`;
+	if (ms < 999.5) return `${ms.toFixed(0)} ms`;
 	const seconds = Math.round(ms / 1000);
 	if (seconds < 60) return `${(ms / 1000).toFixed(1)} s`;
 	const minutes = Math.floor(seconds / 60);
@@ -147,14 +151,20 @@ function masked(text) {
 		);
 }
 
+/** How the address of a server is written. */
+const ADDRESS = "postgres://USER:PASSWORD@HOST";
+
+const safeOf = (text) => text.split(ADDRESS).map(masked).join(ADDRESS);
+
 /** The control sequence that removes the line of progress on standard error. */
 let erase = "";
 
 /** Writes a message to standard error. Further lines are indented, to tell them from other messages. */
 function say(message) {
-	const safe = message.split(MARK).map(masked).join(MARK);
+	const safe = message.split(MARK).map(safeOf).join(MARK);
 	// The engine names its options as in JavaScript.
-	const text = safe.replace("set assumeSuccess", "set --assume-success").replaceAll("\n", "\n  ");
+	const named = safe.replace(/set (success or )?assumeSuccess/, "set --assume-success");
+	const text = named.replaceAll("\n", "\n  ");
 	process.stderr.write(`${erase}${shown(text, process.stderr)}\n`);
 	erase = "";
 }
@@ -198,7 +208,8 @@ function showProgress(isWanted, stateOf) {
 		// The report on very many sources takes long.
 		timer = setTimeout(show, Math.max(200, 20 * (performance.now() - start)));
 	};
-	let timer = isWanted && process.stderr.isTTY ? setTimeout(show, 200) : undefined;
+	const isShown = isWanted && process.stderr.isTTY && process.env.TERM !== "dumb";
+	let timer = isShown ? setTimeout(show, 200) : undefined;
 	return () => {
 		clearTimeout(timer);
 		process.stderr.write(erase);
@@ -207,6 +218,7 @@ function showProgress(isWanted, stateOf) {
 }
 
 module.exports = {
+	ADDRESS,
 	DIMENSIONS,
 	bar,
 	cell,

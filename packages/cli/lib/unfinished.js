@@ -25,9 +25,8 @@ const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
 const { isId } = require("@knowledgepulse/scoring/internal/options");
 const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
 const { version } = require("../package.json");
-const { importTraces, withProject } = require("./engine.js");
+const { importTraces, withGroup } = require("./engine.js");
 const { InputError } = require("./exit.js");
-const { Labels } = require("./labels.js");
 const { openFile } = require("./output.js");
 const { profilesOf } = require("./scorer.js");
 const { count, jsonLine, masked } = require("./terminal.js");
@@ -227,21 +226,16 @@ class Unfinished {
 	}
 }
 
-/**
- * Reads the labels and profiles of a command that scores, and opens the file of its rows, which goes on from those that are
- * there if there is a memory or a store. Resolves to the profiles.
- */
-async function openRows(job, { output, sources }) {
-	const { options, signal } = job;
-	const { by, memory, store = process.env.KP_SCORE_STORE, table, top } = options;
-	job.labels = await Labels.of(job);
-	const profiles = await profilesOf(job);
+/** Opens the file of the rows of a job for `sources`, which goes on from those that are there if it has a memory or a store. */
+const openRows = (sources) => async (path, options, job) => {
+	const { by, memory, store = process.env.KP_SCORE_STORE, table, top } = job.options;
 	const hasState = Boolean(memory || store) && !by && !table && top === undefined;
-	const origin = originOf(job, sources, profiles);
-	const journal = hasState && ((target, mode) => new Unfinished(target, mode, origin));
-	if (output !== undefined) job.output = await openFile(output, { signal, table, journal });
-	return profiles;
-}
+	const origin = originOf(job, sources, await profilesOf(job));
+	return openFile(path, {
+		...options,
+		journal: hasState && ((target, mode) => new Unfinished(target, mode, origin)),
+	});
+};
 
 /** Passes the rows that are there to `take`. */
 async function goOn(job, take) {
@@ -294,11 +288,11 @@ function evaluateRest(scorer, job, unfinished) {
 	async function* rows() {
 		for await (const row of scored()) {
 			yield* errors();
-			const { source, successFrom, confidenceFrom, facts } = origins.shift().provenance;
+			const { source, key, successFrom, confidenceFrom, facts } = origins.shift().provenance;
 			const isLeft = !isId(row.id) || (added.has(row.id) && !done.has(row.id));
 			if (isId(row.id)) done.add(row.id);
 			if (!isLeft) known += 1;
-			else yield withProject({ ...row, source, successFrom, confidenceFrom, facts }, group);
+			else yield withGroup({ ...row, source, key, successFrom, confidenceFrom, facts }, group);
 		}
 		yield* errors();
 	}

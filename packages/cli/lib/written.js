@@ -16,7 +16,8 @@ function traceOf({ trace, provenance, more, covers }) {
 function messagesOf({ messages, tools, trace, provenance, more }) {
 	const { source, successFrom } = provenance;
 	const { id = null, metadata } = trace;
-	const known = { id, success: metadata.success, successFrom, project: projectOf(provenance) };
+	const { key } = provenance;
+	const known = { id, key, success: metadata.success, successFrom, project: projectOf(provenance) };
 	const all = { ...known, ...more, source };
 	return tools ? { messages, tools, metadata: all } : { messages, metadata: all };
 }

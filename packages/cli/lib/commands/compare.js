@@ -84,8 +84,6 @@ function summarise(job, pairs, changed) {
 }
 
 module.exports = async function compare([before, after], options) {
-	if (before === "-" && after === "-")
-		throw new InputError("standard input (-) can be read only once");
 	const { limit, maxChange } = options;
 	const sources = [await sourcesOf([before]), await sourcesOf([after])];
 	const job = await Job.open(options);

@@ -5,6 +5,7 @@ const { show } = require("../output.js");
 const { shortId } = require("../row-table.js");
 const { Job } = require("../job.js");
 const { openScorer } = require("../scorer.js");
+const { Statistics } = require("../statistics.js");
 const { sourcesOf } = require("../sources.js");
 const { goOn, openRows } = require("../unfinished.js");
 const { cell, count, fit, percent, style } = require("../terminal.js");
@@ -19,10 +20,9 @@ function lineOf({ accepted, bounds, id, objective, score }, { width }) {
 
 module.exports = async function decide([args], options) {
 	const { memory, minShare } = options;
-	const job = await Job.open({ ...options, output: undefined }, await sourcesOf(args));
-	const profiles = await openRows(job, { output: options.output, sources: args });
+	const job = await Job.open(options, await sourcesOf(args), openRows(args));
 	const { unfinished } = job.output;
-	const { known, save, scorer } = await openScorer(job, { saved: true, again: true, profiles });
+	const { known, profiles, save, scorer } = await openScorer(job, { saved: true, again: true });
 	const threshold = options.threshold ?? scorer.status().threshold;
 	let accepted = 0;
 	let embedded = 0;
@@ -56,5 +56,5 @@ module.exports = async function decide([args], options) {
 	remarks.warnOfNames(profiles);
 	remarks.warnOfLosses("not decided");
 	const isMet = minShare === undefined || share >= minShare;
-	return job.exitCode(isMet, `--min-share is ${percent(minShare)}`);
+	return job.exitCode(isMet, Statistics.gateText(share, { minShare, threshold }));
 };

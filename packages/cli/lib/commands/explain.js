@@ -5,7 +5,7 @@ const { InputError } = require("../exit.js");
 const { show } = require("../output.js");
 const { PREFIX } = require("../row-table.js");
 const { Job } = require("../job.js");
-const { eachRow } = require("../rows.js");
+const { eachRow, placed } = require("../rows.js");
 const { openScorer, profilesOf } = require("../scorer.js");
 const { sourcesOf } = require("../sources.js");
 const { count, fit, warn } = require("../terminal.js");
@@ -117,12 +117,13 @@ module.exports = async function explain([args], given) {
 	const accounts = new Accounts(job);
 	const profiles = await profilesOf(job);
 	let rows = 0;
-	const take = (row) => {
+	const take = (row, place) => {
 		rows += 1;
-		return accounts.show(row, row, () => explained(row, profiles));
+		return accounts.show(row, row, () => placed(place, () => explained(row, profiles)));
 	};
 	const code = await eachRow(sources, job, take, (logs) => explainLogs(logs, job, accounts));
 	if (code !== undefined) return code;
+	if (job.labels) warn("--labels is for logs: rows have their scores");
 	if (!job.endedEarly(`after ${count(rows, "row")}`)) accounts.check(count(rows, "row"));
 	await job.commit();
 	return job.exitCode();

@@ -1,7 +1,6 @@
 /** kp-score import */
 const { importTraces } = require("../engine.js");
 const { Job } = require("../job.js");
-const { Labels } = require("../labels.js");
 const { sourcesOf } = require("../sources.js");
 const { count, jsonLine, style } = require("../terminal.js");
 const { Writer } = require("../written.js");
@@ -27,7 +26,6 @@ module.exports = async function importing([args], given) {
 	const options = dryRun ? { assumeSuccess: "true", ...given, errors: "collect" } : given;
 	const job = await Job.open(options, await sourcesOf(args));
 	const { output } = job;
-	job.labels = await Labels.of(job);
 	const writer = await Writer.open(options);
 	const imported = importTraces(job);
 	const take = async (item) => {
@@ -46,7 +44,6 @@ module.exports = async function importing([args], given) {
 		if (dryRun) remarks.noteAssumed();
 		remarks.warnOfLosses("left out", dryRun ? 0 : remarks.errors);
 		remarks.warnOfDomain();
-		job.labels?.warn();
 	}
 	job.endedEarly(`after ${traces}`);
 	return job.exitCode();

@@ -6,7 +6,7 @@ const { count } = require("../terminal.js");
 
 function typed(folder) {
 	if (/[^\w./\\:~-]/.test(folder))
-		return process.platform === "win32" ? `"${folder}"` : `'${folder}'`;
+		return process.platform === "win32" ? `"${folder}"` : `'${folder.replaceAll("'", "'\\''")}'`;
 	// Not on Windows, whose folders have backslashes.
 	return folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder;
 }

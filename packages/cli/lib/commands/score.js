@@ -1,7 +1,6 @@
 /** kp-score score */
 const { InputError, atLast } = require("../exit.js");
 const { evaluate } = require("../engine.js");
-const { isSelected } = require("../facts.js");
 const { openFile, show } = require("../output.js");
 const { Summaries, summaryTable } = require("../summaries.js");
 const { legendOf, rowTable } = require("../row-table.js");
@@ -10,7 +9,7 @@ const { openScorer } = require("../scorer.js");
 const { evaluateRest, goOn, openRows } = require("../unfinished.js");
 const { sourcesOf } = require("../sources.js");
 const { Statistics } = require("../statistics.js");
-const { count, duration, grouped, percent, style, warn } = require("../terminal.js");
+const { count, duration, grouped, style, warn } = require("../terminal.js");
 
 /** How many runs the memory had; empty if none. */
 function knownText({ again }, { known, traces }) {
@@ -42,7 +41,9 @@ function summarise(job, statistics, remarks, ms) {
 }
 
 async function writePage(file, rows, { job, profiles, remarks, statistics }) {
-	const counts = [["Runs", grouped(rows.length)], ...statistics.quantiles];
+	const all = statistics.scores.length;
+	const runs = rows.length < all ? `${grouped(rows.length)} of ${grouped(all)}` : grouped(all);
+	const counts = [["Runs", runs], ...statistics.quantiles];
 	const figures = counts.map((each) => [...each, ""]);
 	const accepted = statistics.acceptedText(job.options.threshold);
 	const notes = [knownText(job.options, remarks), accepted, remarks.assumedText].filter(Boolean);
@@ -73,13 +74,12 @@ module.exports = async function score(args, given) {
 	const { by, html, threshold, minShare, memory, top } = options;
 	if (minShare !== undefined && threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
-	const job = await Job.open({ ...options, output: undefined }, await sourcesOf(args[0]));
-	const profiles = await openRows(job, { output: options.output, sources: args[0] });
+	const job = await Job.open(options, await sourcesOf(args[0]), openRows(args[0]));
 	const { output } = job;
 	const { unfinished } = output;
 	const page = html && (await openFile(html, { signal: job.signal, hasPart: false }));
 	const again = options.again === true;
-	const { known, save, scorer } = await openScorer(job, { saved: true, again, profiles });
+	const { known, profiles, save, scorer } = await openScorer(job, { saved: true, again });
 	const began = performance.now();
 	const lineOf = rowTable(output, options);
 	const statistics = new Statistics();
@@ -93,7 +93,7 @@ module.exports = async function score(args, given) {
 		if (kept.length >= 2 * top) kept = highestOf(kept, top);
 	};
 	const take = async (row) => {
-		if (!isSelected(row, options)) return;
+		if (!job.choice.has(row)) return;
 		// Those that are there are counted.
 		if (by || top !== undefined || (await show(output, row, lineOf))) add(row);
 	};
@@ -119,19 +119,15 @@ module.exports = async function score(args, given) {
 		remarks.warnOfTexts(scorer);
 		remarks.warnOfNames(profiles);
 		remarks.warnOfLosses("not scored");
-		job.labels?.warn();
 	}
 	const saved = memory ? `; ${memory} has them` : "";
 	job.endedEarly(`after ${count(remarks.traces, "trace")}${saved}`);
 	const { share } = statistics.acceptedBy(threshold);
 	const isAny = statistics.scores.length > 0;
-	const found = isAny
-		? `${percent(share)} of the traces score ${threshold} or more`
-		: "no run is selected";
 	// What was scored before is not judged again.
-	const isMet = isAny ? share >= minShare : remarks.known > 0;
+	const isMet = isAny ? share >= minShare : remarks.known > 0 && !job.choice.isAsked;
 	return job.exitCode(
 		minShare === undefined || isMet,
-		`${found}, --min-share is ${percent(minShare)}`,
+		Statistics.gateText(isAny ? share : undefined, options),
 	);
 };

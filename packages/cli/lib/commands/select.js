@@ -1,9 +1,8 @@
 /** kp-score select */
-const { mkdir, realpath, stat } = require("node:fs/promises");
+const { mkdir, stat } = require("node:fs/promises");
 const { dirname, join, relative, resolve, sep } = require("node:path");
 const { InputError, cannot } = require("../exit.js");
 const { Job } = require("../job.js");
-const { Labels } = require("../labels.js");
 const { openFile, show } = require("../output.js");
 const { legendOf, rowTable } = require("../row-table.js");
 const { openAlone, openScorer } = require("../scorer.js");
@@ -36,17 +35,6 @@ async function copyAll(sources, folder, job) {
 	}
 }
 
-/** The sources without what an earlier command has copied to the folder of `--copy`. */
-async function sourcesBeside(folder, args) {
-	const sources = await sourcesOf(args);
-	const target = folder && (await realpath(folder).catch(() => undefined));
-	if (!target) return sources;
-	const isCopy = async ({ path, isFound }) =>
-		isFound && `${await realpath(path)}`.startsWith(target + sep);
-	const copies = await Promise.all(sources.map(isCopy));
-	return sources.filter((_, index) => !copies[index]);
-}
-
 async function writePage(file, selection, kept, { dropped, notes }) {
 	const { DETAILED, keptPage, stepsOf } = require("../kept-page.js");
 	const entries = [];
@@ -71,18 +59,19 @@ function checkOptions({ as, count, coverage, group, labels, output, perGroup, re
 	need(count ?? coverage, "--count or --coverage is needed: how many runs, or how much of all?");
 	need(as !== "messages" || output, "--as messages needs -o: the file of the messages");
 	need(redact !== true || output, "--redact needs -o: the file without secrets");
+	need(output !== "-", "-o -: standard output has the rows; name a file for the traces");
 	need(!perGroup || group || !labels, "--per-group with --labels needs --group: which column?");
 	need(!group || perGroup, "--group needs --per-group: how many runs of a group?");
 }
 
 module.exports = async function select([args], given) {
-	const options = { assumeSuccess: "true", novelty: "run", ...given };
+	const novelty = process.env.KNOWLEDGEPULSE_SCORING_NOVELTY || "run";
+	const options = { assumeSuccess: "true", novelty, ...given };
 	checkOptions(options);
 	const { copy, dropped, html, memory, output: path } = options;
-	const job = await Job.open({ ...options, output: undefined }, await sourcesBeside(copy, args));
+	const job = await Job.open({ ...options, output: undefined }, await sourcesOf(args, copy));
 	if (copy && job.sources.some(({ isStream }) => isStream))
 		throw new InputError("--copy needs files: a stream is no file");
-	job.labels = await Labels.of(job);
 	const writer = path && (await Writer.open(options));
 	// One after the other, so that what is open is closed if one fails.
 	const file = path && (await openFile(path, job));
@@ -105,7 +94,6 @@ module.exports = async function select([args], given) {
 	const rows = kept.map((each) => scored(selection.rows[each.index], each));
 	for (const row of rows) await show(output, row, lineOf);
 	await job.commit();
-	job.labels?.check();
 	for (const each of file ? kept : []) {
 		if (job.signal.aborted) break;
 		const { report, standsFor, covers } = each;
@@ -150,7 +138,6 @@ module.exports = async function select([args], given) {
 	remarks.noteAssumed(output.isText && !options.facts ? "? " : "");
 	if (output.isText && kept.length > 0)
 		job.note(style("dim", legendOf({ ...options, isKept: true })));
-	job.labels?.warn();
 	remarks.warnOfDomain();
 	remarks.warnOfLosses("not considered");
 	return job.exitCode();

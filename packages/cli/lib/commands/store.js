@@ -31,29 +31,43 @@ async function init(store, { url, options }) {
 	return status(store, { url });
 }
 
-async function status(store, { url }) {
+/** What a store has of the namespace. @throws {InputError} if it has none. */
+async function headerOf(store) {
 	const header = await store?.header({ signal });
 	if (!header) throw new InputError("the store has no such namespace yet");
-	let [entries, bytes, after, oldest, newest] = [0, 0, null];
+	return header;
+}
+
+async function status(store, { url }) {
+	const header = await headerOf(store);
+	let [after, oldest, newest] = [null];
+	/** The numbers of the entries of each id that are not forgotten, and of their bytes. */
+	const runs = new Map();
 	for (let head = 1; (after?.seq ?? 0) < head; ) {
 		const page = await store.read({ header, after, limit: PAGE, signal });
 		if (page.entries.length === 0) break;
-		for (const { embedding } of page.entries) bytes += embedding?.length ?? 0;
-		entries += page.entries.length;
+		for (const { embedding, id, kind } of page.entries) {
+			const { entries = 0, bytes = 0 } = runs.get(id) ?? {};
+			if (kind === "add")
+				runs.set(id, { entries: entries + 1, bytes: bytes + (embedding?.length ?? 0) });
+			else if (kind === "forget") runs.delete(id);
+			else runs.clear();
+		}
 		oldest ??= page.entries[0];
 		newest = page.entries.at(-1);
 		after = { epoch: page.epoch, seq: newest.seq, call: newest.call };
 		head = page.head;
 	}
 	const namespace = new URLSearchParams(url.split("?")[1]).get("namespace") ?? "default";
+	const sumOf = (name) => [...runs.values()].reduce((sum, run) => sum + run[name], 0);
 	const written = { oldest: isoOf(oldest), newest: isoOf(newest) };
-	return { namespace, entries, bytes, ...written, ...header };
+	return { namespace, entries: sumOf("entries"), bytes: sumOf("bytes"), ...written, ...header };
 }
 
 const list = async (store) => ({ namespace: (await store?.namespaces()) ?? [] });
 
 async function drop(store, { value: namespace }) {
-	if (!(await store.drop(namespace)))
+	if (!(await store?.drop(namespace)))
 		throw new InputError(`no namespace ${namespace} in the store`);
 	return { dropped: namespace };
 }
@@ -65,6 +79,7 @@ async function forgetBefore(store, { value }) {
 	} catch ({ message }) {
 		throw new InputError(`forget-before ${value}: ${message}`);
 	}
+	await headerOf(store);
 	return { forgotten: await store.forgetBefore(before) };
 }
 
@@ -100,11 +115,15 @@ module.exports = async function administer([action, value], options) {
 	const creates = act === init && /^sqlite:/i.test(url);
 	const store = storeOf(
 		creates ? `${url}${url.includes("?") ? "&" : "?"}create=1` : url,
-		![list, status].includes(act),
+		act === init,
 	);
 	if (store) atEnd(() => store.close());
 	const output = new Output(process.stdout, options);
-	await show(output, await act(store, { url, value, options }), textOf);
+	const found = await act(store, { url, value, options }).catch((error) => {
+		if (error instanceof InputError || error.name === "ScoringError") throw error;
+		throw Object.assign(new Error(error.message || error.code), { code: "STORE_UNAVAILABLE" });
+	});
+	await show(output, found, textOf);
 	await output.commit();
 	return Exit.OK;
 };
