@@ -34,7 +34,10 @@ function open() {
 		reason: any,
 	};
 
-	const scorer = new Scorer({ __proto__: null }, native.defaultScorer());
+	const scorer = new Scorer(
+		{ __proto__: null },
+		native.defaultScorer(() => require("./runtime.js")()),
+	);
 	const root = {
 		InvalidTraceError,
 		Scorer,

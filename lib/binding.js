@@ -159,7 +159,7 @@ function installedIn(folder) {
 }
 
 /** Returns the addon. Throws a ScoringError with `code: "ADDON_NOT_FOUND"` that names what to install. */
-module.exports = function load() {
+function load() {
 	const name = platformName();
 	const local = join(__dirname, "..", "npm", name, `scoring.${name}.node`);
 	// Bundlers would follow the path in a call of `require`. Loaded by two paths, the classes of the first would get objects of
@@ -167,4 +167,6 @@ module.exports = function load() {
 	return existsSync(local)
 		? require("node:module").createRequire(local)(realpathSync.native(local))
 		: requirePackage(name);
-};
+}
+
+module.exports = { load, platformName };

@@ -1,5 +1,5 @@
 /** The addon, whose failures become errors of this package. Loading it may fail. */
-const load = require("./binding.js");
+const { load } = require("./binding.js");
 const { InvalidTraceError, ScoringError } = require("./errors.js");
 
 const native = load();

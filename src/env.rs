@@ -3,10 +3,12 @@
 //! One thread-safe function settles all promises. Each call of it settles all results posted so far.
 
 use std::{
-    cell::OnceCell,
+    cell::{OnceCell, RefCell},
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
     ptr,
+    rc::Rc,
     sync::{
         Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
@@ -18,7 +20,7 @@ use knowledgepulse_scoring::{Error, Result, Scorer, scorer::ScorerOptions};
 use knowledgepulse_workers::{Lane, fault};
 use napi::{
     Env, Status,
-    bindgen_prelude::{ToNapiValue, Unknown},
+    bindgen_prelude::{Function, FunctionRef, Object, ToNapiValue, Unknown},
     check_status, sys,
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode},
 };
@@ -37,7 +39,12 @@ pub struct EnvState {
     outbox: Arc<Outbox>,
     /// The scorers of the environment, which must not outlive it.
     pub scorers: Arc<Scorers>,
+    /// Looks for ONNX Runtime.
+    pub find_runtime: RefCell<Option<Rc<FunctionRef<(), Object<'static>>>>>,
 }
+
+/// Returns the `library`, or the `reason` why there is none.
+pub type FindRuntime<'env> = Function<'env, (), Object<'static>>;
 
 /// How long an ending environment waits for its work: the graph or tokenizer of a custom model may never end.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -73,12 +80,31 @@ impl EnvState {
         let scorers = Arc::<Scorers>::default();
         scorers.add(&default);
         env.add_env_cleanup_hook(scorers.clone(), |scorers| scorers.close())?;
-        let variables = OnceCell::new();
-        env.set_instance_data(Self { default, variables, outbox, scorers }, (), |_| ())
+        let (variables, find_runtime) = (OnceCell::new(), RefCell::default());
+        env.set_instance_data(
+            Self { default, variables, outbox, scorers, find_runtime },
+            (),
+            |_| (),
+        )
     }
 
     pub fn variables(env: &Env) -> napi::Result<&'static Texts> {
         Ok(Self::of(env)?.variables.get_or_init(|| variables_of(env)))
+    }
+
+    /// Returns the ONNX Runtime library that JavaScript finds, or why there is none.
+    pub fn find_library(env: &Env) -> Result<PathBuf, String> {
+        let found = || {
+            let find = Self::of(env)?.find_runtime.borrow().clone();
+            let find = find.ok_or_else(|| napi::Error::from_reason("nothing looks for it"))?;
+            let found = find.borrow_back(env)?.call(())?;
+            let reason = found.get("reason")?.unwrap_or_default();
+            Ok(found.get::<String>("library")?.map_or(Err(reason), |library| Ok(library.into())))
+        };
+        found().unwrap_or_else(|error: napi::Error| {
+            forget_exception(env);
+            Err(error.reason.clone())
+        })
     }
 
     pub fn of(env: &Env) -> napi::Result<&'static Self> {

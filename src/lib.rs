@@ -26,7 +26,7 @@ use napi::{
 };
 use napi_derive::napi;
 
-use env::EnvState;
+use env::{EnvState, FindRuntime};
 use js::or_throw;
 use options::{Profile, profiles};
 use scorer::NativeScorer;
@@ -72,9 +72,11 @@ pub fn score_with(
     js::to_json(&Report { score, text: None, times: Times::default(), is_known: false })
 }
 
-/// Returns the scorer behind `evaluateValue` in this environment.
+/// Returns the scorer behind `evaluateValue` in this environment, in which `find_runtime` looks for ONNX Runtime from now
+/// on: it returns an object with the path `library`, or with the `reason` why there is none.
 #[napi(catch_unwind)]
-pub fn default_scorer(env: &Env) -> Result<NativeScorer> {
+pub fn default_scorer(env: &Env, find_runtime: FindRuntime) -> Result<NativeScorer> {
+    EnvState::of(env)?.find_runtime.replace(Some(find_runtime.create_ref()?.into()));
     Ok(NativeScorer { engine: EnvState::of(env)?.default.clone(), embedder: None })
 }
 

@@ -15,7 +15,7 @@ use std::{
 pub use embedder::{ModelEmbedder, NoveltyKind};
 use knowledgepulse_embedder::{
     BackendKind, LongText, ModelOptions, ModelSettings, PackageFolder, Pooling, Precision,
-    SharedModel, disable_telemetry,
+    SharedModel,
 };
 use knowledgepulse_scoring::{Error, Invalid, Novelty, Result, scorer::Outcome};
 use napi::{
@@ -213,8 +213,7 @@ impl Settings {
         options.prefix = given.text("prefix").or(options.prefix.take());
         options.output = given.text("output").or(options.output.take());
         if let Some(library) = given.text("library") {
-            disable_telemetry();
-            model.library = Some(path_of(library));
+            model.library = Ok(path_of(library));
         }
         let share = |text: &str| text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
         *threshold = given.parse("threshold", "a number in [0, 1]", share).unwrap_or(*threshold);

@@ -177,6 +177,7 @@ impl NativeScorer {
         source: String,
     ) -> Result<Unknown<'env>> {
         let config = read_scorer_options(env, &options)?;
+        config.embedder.find_library(env);
         let used_up = || napi::Error::from_reason("the snapshot is used up");
         let bytes = snapshot.0.take().ok_or_else(used_up)?;
         let (scorers, lane) = (EnvState::of(env)?.scorers.clone(), config.embedder.lane());
@@ -425,7 +426,9 @@ impl NativeScorer {
     /// Returns the embedder for calls from now on.
     pub fn embedder(&self, env: &Env) -> Result<Arc<ModelEmbedder>> {
         let shared = || or_throw(env, model::embedder(EnvState::variables(env)?));
-        self.embedder.clone().map_or_else(shared, Ok)
+        let embedder = self.embedder.clone().map_or_else(shared, Ok)?;
+        embedder.find_library(env);
+        Ok(embedder)
     }
 
     /// Submits a call with the work that `read` returns. Returns its promise.

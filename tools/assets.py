@@ -1,4 +1,4 @@
-"""Put the model and the ONNX Runtime library into a platform package's folder.
+"""Put the model into a platform package's folder.
 
     python3 tools/assets.py --platform linux-x64-gnu
 
@@ -11,7 +11,7 @@ import json
 from functools import partial
 from pathlib import Path
 
-from assets import models, runtime, tests
+from assets import models, tests
 from assets.common import ROOT, digest_of_sources, program, put, say, scratch_folder
 
 PINS_FILE = ROOT / "tools" / "pins.json"
@@ -50,19 +50,14 @@ def digest_of_inputs(target):
     return f"{models.digest_of_builder(PINS_FILE)}-{digest_of_sources(scripts)}-{target}"
 
 
-def install(pins, options):
+def install(options):
     """Fill the folders that the options name."""
     source = options.model_source
     if options.platform:
         out = ROOT / "npm" / options.platform
-        names = runtime.file_names(pins, options.platform)
-        names += [Path("model") / name for name in models.FILES]
-
-        def make():
-            models.install(PINS_FILE, source, out / "model")
-            runtime.install(pins, options.platform, out)
-
-        once(out, digest_of_inputs(options.platform), names, make)
+        names = [Path("model") / name for name in models.FILES]
+        make_model = partial(models.install, PINS_FILE, source, out / "model")
+        once(out, digest_of_inputs(options.platform), names, make_model)
     if options.plain:
         names = [models.PLAIN_NAME / name for name in models.PLAIN_FILES]
         make_plain = partial(models.install_plain, source, options.plain)
@@ -76,9 +71,8 @@ def install(pins, options):
 
 
 def main():
-    pins = json.loads(PINS_FILE.read_text(encoding="utf-8"))
-    parser = argparse.ArgumentParser(description="Put the model and ONNX Runtime into place.")
-    platforms = sorted(pins["runtime"]["wheels"])
+    parser = argparse.ArgumentParser(description="Put the model into place.")
+    platforms = sorted(path.parent.name for path in ROOT.glob("npm/*/package.json"))
     parser.add_argument("--platform", choices=platforms, help="fill this folder of npm/")
     parser.add_argument("--plain", type=Path, help="folder for a plain float32 export")
     parser.add_argument("--own-models", type=Path, help="folder for small models to test with")
@@ -97,7 +91,7 @@ def main():
             "nothing to do: give --platform, --plain, --own-models, --test, or --reference"
         )
     with program("assets"):
-        install(pins, options)
+        install(options)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
  * Installs and builds what a checkout lacks; one line names what is missing on the machine. Uses only
  * Node.js itself.
  *
- *     node tools/prepare.mjs           the package: addon, model, ONNX Runtime (npm run demo)
+ *     node tools/prepare.mjs           the package: addon and model (npm run demo)
  *     node tools/prepare.mjs --all     also what the tests need
  *     node tools/prepare.mjs --bench   the same, with the addon as it is published (npm run bench)
  */
@@ -87,7 +87,7 @@ export const prepareAddon = (profile = CHECKOUT) =>
 export function prepareModel() {
 	const platform = platformName();
 	writeCommonFiles(platform);
-	return step("model and ONNX Runtime", () => platformAssets(platform));
+	return step("model", () => platformAssets(platform));
 }
 
 /** Models for tests: a plain export as the reference, and small custom ones. */

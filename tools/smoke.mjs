@@ -4,7 +4,6 @@
  */
 import {
 	copyFileSync,
-	cpSync,
 	mkdtempSync,
 	readdirSync,
 	readFileSync,
@@ -48,7 +47,6 @@ export function install(dist, platform) {
 	const options = "--ignore-scripts --no-audit --no-fund --omit=optional --force --loglevel=error";
 	npm(["install", ...options.split(" "), ...tarballs(dist, platform)], { cwd: folder });
 	copyFileSync(join(root, "tools", "smoke-score.mjs"), join(folder, "score.mjs"));
-	cpSync(join(root, "tools", "custom-model"), join(folder, "custom-model"), { recursive: true });
 	return folder;
 }
 

@@ -75,6 +75,8 @@ async function rustTests() {
 	if (crates.length === 0) return;
 	const build = (name) => artifacts(name, ["test", "--no-run", ...crates]);
 	const built = await step("building of the Rust tests", () => build("building of the Rust tests"));
+	// They have ONNX Runtime.
+	await packages;
 	const run = (name) => logged(name, ["cargo", "test", ...crates]);
 	const tests = program("Rust tests", run, /^test result: ok\. (\d+) passed/gm);
 	const example = built.find(
@@ -91,7 +93,7 @@ async function modelTests() {
 
 /** The types of the public API. */
 async function compileTypes() {
-	await installPackages();
+	await packages;
 	await step("types", () => logged("types", [process.execPath, TSC, "-p", "__test__"]));
 }
 
@@ -113,6 +115,7 @@ async function javaScriptTests(others) {
 checkTools();
 if (!subject)
 	say("Builds what is missing, then runs all tests: about 8 minutes the first time, with 2 cores.");
+const packages = installPackages();
 const ready = Promise.all([prepareModel(), prepareAddon()]);
 // Rust compiles while packages are installed and the other tests run.
 const models = ready.then(prepareTestModels);

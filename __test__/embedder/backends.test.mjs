@@ -66,8 +66,7 @@ test("evaluateValue loads no library by default", async (t) => {
 		return t.diagnostic("only Linux lists what is mapped: not looked at here");
 	const body = async ({ scoring, input }) => {
 		const { readFileSync } = await import("node:fs");
-		const isLoaded = () =>
-			readFileSync("/proc/self/maps", "latin1").includes("knowledgepulse_onnxruntime");
+		const isLoaded = () => readFileSync("/proc/self/maps", "latin1").includes("libonnxruntime");
 		const found = [];
 		for (const backend of [undefined, "onnx"]) {
 			scoring.configure({ backend });

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { valueFrom } from "../support/child.mjs";
-import { damageAnywhere, damages } from "../support/damages.mjs";
-import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
+import { run, valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
+import { damages } from "../support/damages.mjs";
+import { repeats } from "../support/draws.mjs";
 import {
 	library,
 	link,
@@ -17,18 +17,9 @@ import {
 	ownCopy,
 	temporaryFolder,
 } from "../support/model-folder.mjs";
-import { scoresOf } from "../support/scores.mjs";
 import { trace } from "../support/traces.mjs";
 
-/** The file with the digest of the library, beside it. */
-const ENTRY = join(dirname(library), "onnxruntime.json");
-
 const onnx = (file, embedder) => new Scorer({ library: file, backend: "onnx", embedder });
-
-// Elsewhere, because a process that has loaded a library does not look at another one.
-const [expected] = await scoresOf([trace()], 1, {
-	env: { KNOWLEDGEPULSE_SCORING_BACKEND: "onnx" },
-});
 
 /** Checks that nothing is scored with a library that cannot be loaded, and that status and error have the reason. */
 async function assertRefused(file, reason = literally(file)) {
@@ -39,17 +30,11 @@ async function assertRefused(file, reason = literally(file)) {
 	const { embedder } = scorer.status();
 	assert.deepEqual([embedder.state, embedder.backend], ["unavailable", "onnx"]);
 	assert.equal(embedder.reason, novelty.reason);
-	const { message } = await onnx(file, "required")
+	const { code, message } = await onnx(file, "required")
 		.evaluateValue(trace())
 		.catch((error) => error);
+	assert.equal(code, "LIBRARY_UNAVAILABLE");
 	assert.ok(message.includes(novelty.reason), message);
-}
-
-/** A copy of the library, with its checksum beside it. */
-function vouched(t) {
-	const folder = temporaryFolder(t);
-	const entry = ownCopy(join(folder, basename(ENTRY)), ENTRY);
-	return { entry, file: ownCopy(join(folder, basename(library)), library) };
 }
 
 describe("a damaged ONNX Runtime library", () => {
@@ -69,20 +54,6 @@ describe("a damaged ONNX Runtime library", () => {
 			const file = join(temporaryFolder(t), "libonnxruntime");
 			damages[damaged](ownCopy(file, library));
 			await assertRefused(file, /expected a file/);
-		});
-
-	for (const damaged of ["missing", "cut at 0.5", "longer", "one other bit"])
-		test(`evaluateValue refuses a library and its checksum, damaged: ${damaged}`, async (t) => {
-			const { file } = vouched(t);
-			damages[damaged](file);
-			await assertRefused(file);
-		});
-
-	for (const damaged of ["text", "a folder"])
-		test(`evaluateValue refuses a checksum of the library damaged: ${damaged}`, async (t) => {
-			const { entry, file } = vouched(t);
-			damages[damaged](entry);
-			await assertRefused(file, literally(entry));
 		});
 
 	test("evaluateValue refuses a library that is the addon itself", async () => {
@@ -123,7 +94,7 @@ const OTHERS = {
 	"gives no functions": ["void *OrtGetApiBase(void) { return 0; }", /OrtGetApiBase, got null/],
 	"is too old": [
 		`${API} ${VERSION} static void *base[] = { api, version }; void *OrtGetApiBase(void) { return base; }`,
-		/expected version 1\.17 or later, got 1\.16\.3/,
+		/expected version 1\.17 or later, got 1\.16\.3; npm install onnxruntime-node/,
 	],
 	"is another one": [
 		"int other;",
@@ -174,7 +145,7 @@ test("a library that cannot be loaded concerns only what needs it", async (t) =>
 	const [first, refused, embedded, second] = await valueFrom(body, { input });
 	assert.deepEqual(
 		[typeof first, refused, typeof second],
-		["number", "EMBEDDER_UNAVAILABLE", "number"],
+		["number", "LIBRARY_UNAVAILABLE", "number"],
 	);
 	assert.deepEqual(embedded, [0.6, 0.8].map(Math.fround));
 });
@@ -213,11 +184,13 @@ test("evaluateValue refuses ONNX Runtime where Linux describes no processors", {
 	assert.match(reason, /expected processors in \/sys\/devices\/system\/cpu.*\/proc\/cpuinfo/);
 });
 
-test("only a library of the user's own changes the environment, to disable its telemetry", async () => {
+test("only a use of ONNX Runtime changes the environment, to disable its telemetry", async () => {
 	const body = async ({ scoring, input }) => {
+		scoring.configure({ library: input });
 		await scoring.warmup();
 		const before = process.env.ORT_DISABLE_TELEMETRY;
-		scoring.configure({ library: input });
+		scoring.configure({ backend: "onnx" });
+		await scoring.warmup();
 		return [before, process.env.ORT_DISABLE_TELEMETRY];
 	};
 	// This process has set it for other tests.
@@ -225,33 +198,66 @@ test("only a library of the user's own changes the environment, to disable its t
 	assert.deepEqual(await valueFrom(body, { input: library, env }), [undefined, "1"]);
 });
 
-test("a library is recognised by another path", async (t) => {
-	const file = join(temporaryFolder(t), "another name");
-	link(library, file);
-	const body = async ({ scoring, input }) => {
-		scoring.configure({ backend: "onnx" });
-		await scoring.warmup();
-		const scorer = new scoring.Scorer({ library: input });
-		return (await scorer.warmup()).embedder;
-	};
-	const { backend, reason } = await valueFrom(body, { input: file });
-	assert.deepEqual([backend, reason], ["onnx", null]);
-});
+for (const [how, name, other, expected] of [
+	["by a link to it", "another name", (file) => link(library, file), null],
+	["in a copy", basename(library), (file) => ownCopy(file, library), null],
+	[
+		"but not in another version",
+		basename(library),
+		(file) => damages.longer(ownCopy(file, library)),
+		"is loaded already, and a process can have only one",
+	],
+])
+	for (const first of ["this package", "onnxruntime-node"])
+		test(`the library that ${first} has loaded is recognised ${how}`, async (t) => {
+			const file = join(temporaryFolder(t), name);
+			other(file);
+			const body = async ({ scoring, input }) => {
+				const { readFileSync } = await import("node:fs");
+				if (input.first === "onnxruntime-node") await import("onnxruntime-node");
+				else await new scoring.Scorer({ backend: "onnx" }).warmup();
+				const scorer = new scoring.Scorer({ backend: "onnx", library: input.file });
+				const { reason } = (await scorer.warmup()).embedder;
+				if (process.platform !== "linux") return { reason };
+				const maps = readFileSync("/proc/self/maps", "utf8").match(/\/.*onnxruntime\.so.*/g);
+				return { reason, loaded: [...new Set(maps)] };
+			};
+			const run = expected ? valueWithoutEmbedder : valueFrom;
+			const { reason, loaded } = await run(body, { input: { first, file } });
+			if (loaded) assert.deepEqual(loaded, [library], "once");
+			if (!expected) return assert.equal(reason, null);
+			for (const part of [file, library, expected]) assert.ok(reason.includes(part), reason);
+		});
 
-// Last, because the library is loaded if the damage of its checksum does not matter.
-for (const which of ["file", "entry"])
-	test(`evaluateValue gives the right score with the ${which} of the library damaged anywhere`, async (t) => {
-		const draw = draws(seed);
-		for (let count = 0; count < repeats(3); count++) {
-			const files = vouched(t);
-			const what = damageAnywhere(files[which], draw);
-			await repeatable(what, async () => {
-				const { score, novelty } = await onnx(files.file, "auto").explainValue(trace());
-				// Not everything in the entry is used.
-				if (which === "file") assert.equal(novelty.source, "no-embedder");
-				if (novelty.source === "no-embedder")
-					assert.match(novelty.reason, literally(dirname(files.file)));
-				else assert.equal(score, expected);
-			});
-		}
-	});
+/** Embeds by transformers.js and scores by ONNX Runtime, one after the other or both at once, and ends with code 7. */
+const together = async ({ scoring, input: { order, end, trace } }) => {
+	const { embed } = await import("./oracle/embedder.mjs");
+	const other = () => embed("text");
+	const scorer = new scoring.Scorer({ backend: "onnx", embedder: "required" });
+	const own = () => scorer.evaluateValue(trace);
+	if (order === "at once") await Promise.all([own(), other()]);
+	else for (const call of order === "before" ? [own, other] : [other, own]) await call();
+	if (end === "a worker") {
+		const { Worker } = await import("node:worker_threads");
+		const code = `import { Scorer } from "@knowledgepulse/scoring";
+			const scorer = new Scorer({ backend: "onnx", embedder: "required" });
+			await scorer.evaluateValue(${JSON.stringify(trace)});
+			process.exit(7);`;
+		const worker = new Worker(code, { eval: true });
+		process.exitCode = await new Promise((resolve) => worker.once("exit", resolve));
+	}
+	if (end === "process.exit()") {
+		own();
+		setImmediate(() => process.exit(7));
+	}
+	if (end === "its end") process.exitCode = 7;
+};
+
+for (const order of ["before", "after", "at once"])
+	for (const end of ["its end", "process.exit()", "a worker"])
+		test(`a process that scores ${order} transformers.js, with the same ONNX Runtime, ends with its own code by ${end}`, async () => {
+			for (let count = 0; count < repeats(1); count++) {
+				const ended = await run(together, { input: { order, end, trace: trace() } });
+				assert.deepEqual([ended.code, ended.signal], [7, null], ended.stderr);
+			}
+		});

@@ -23,6 +23,8 @@ const errors = {
 	INVALID_SNAPSHOT: () => Scorer.restore(Buffer.from("no snapshot")),
 	SNAPSHOT_IO: () => new Scorer().save("/nowhere/at/all/snapshot"),
 	EMBEDDER_UNAVAILABLE: () => new Scorer({ embedder: "required", model: "nowhere" }).warmup(),
+	LIBRARY_UNAVAILABLE: () =>
+		new Scorer({ embedder: "required", backend: "onnx", library: "nowhere" }).warmup(),
 	CLOSED: () => {
 		const scorer = new Scorer();
 		scorer.close();

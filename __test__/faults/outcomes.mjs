@@ -46,7 +46,7 @@ export async function rightScores(configuration) {
 }
 
 /** Codes of rejections for missing requirements. */
-const TYPED = ["EMBEDDER_UNAVAILABLE", "NO_THREADS"];
+const TYPED = ["EMBEDDER_UNAVAILABLE", "LIBRARY_UNAVAILABLE", "NO_THREADS"];
 
 /**
  * Judges a result of `probe`: "right" if all scores are right, "unavailable" if one is the score without an

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { assertQuiet, run, valueFrom } from "../support/child.mjs";
-import { library, modelFolder, temporaryFolder } from "../support/model-folder.mjs";
+import { modelFolder, temporaryFolder } from "../support/model-folder.mjs";
 import { filling, trace } from "../support/traces.mjs";
 
 describe("the natural end of a process", { concurrency: 2 }, () => {
@@ -93,7 +93,7 @@ test("evaluateValue prints nothing, and writes no file", async (t) => {
 	const names = ["HOME", "TMPDIR", ...windows, ...xdg.map((name) => `XDG_${name}`)];
 	const env = Object.fromEntries(names.map((name) => [name, join(parent, name)]));
 	for (const folder of Object.values(env)) mkdirSync(folder);
-	const watched = [parent, dirname(library), modelFolder];
+	const watched = [parent, dirname(modelFolder)];
 	const files = watched.map(filesBelow);
 	const body = async ({ scoring, input }) => {
 		await scoring.evaluateValues(input);

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { status } from "@knowledgepulse/scoring";
-import { valueFrom } from "../support/child.mjs";
+import { valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { trace } from "../support/traces.mjs";
 
@@ -86,6 +86,114 @@ test("the addon is found beside the main package", async (t) => {
 	assert.equal(status.embedder.model, join(built, "model"));
 });
 
+/** Puts a package with empty libraries of this platform into a folder of packages; returns its folder. */
+function putRuntime(modules, platform = process.platform, names = ["libonnxruntime.so.1"]) {
+	const folder = join(modules, "onnxruntime-node");
+	const place = join(folder, "bin", "napi-v9", platform, process.arch);
+	mkdirSync(place, { recursive: true });
+	writeFileSync(join(folder, "package.json"), '{ "version": "1.99.0" }');
+	for (const name of names) writeFileSync(join(place, name), "");
+	return place;
+}
+
+/** What lib/runtime.js of an installation finds. */
+const findRuntime = (entry, { program, ...pretend } = {}) =>
+	valueFrom(
+		async ({ input: { entry, program, libc, pretend } }) => {
+			const { createRequire } = await import("node:module");
+			const require = createRequire(entry);
+			process.argv[1] = program;
+			for (const [name, value] of Object.entries(pretend))
+				Object.defineProperty(process, name, { value });
+			if (libc) require("node:fs").readSync = (_, head) => head.write(libc);
+			return require("./lib/runtime.js")();
+		},
+		{
+			preload: false,
+			input: { entry, program, libc: pretend.libc, pretend: { ...pretend, libc: undefined } },
+		},
+	);
+
+test("ONNX Runtime is found in onnxruntime-node of the application, else of the package", async (t) => {
+	const { entry, modules } = installation(t);
+	const program = join(temporaryFolder(t), "program.mjs");
+	const names = ["libonnxruntime.so.1.99.0", "libonnxruntime_providers_shared.so"];
+	const own = putRuntime(modules, process.platform, [...names, "libonnxruntime.so.1"]);
+	const found = (place) => ({ library: join(place, "libonnxruntime.so.1"), version: "1.99.0" });
+	assert.deepEqual(await findRuntime(entry), found(own));
+	assert.deepEqual(await findRuntime(entry, { program }), found(own));
+	const others = putRuntime(join(dirname(program), "node_modules"));
+	assert.deepEqual(await findRuntime(entry, { program }), found(others));
+});
+
+for (const [what, platform, pretend, reason] of [
+	[
+		"is not installed",
+		undefined,
+		{},
+		/^onnxruntime-node is not installed; .*: npm install onnxruntime-node;/,
+	],
+	[
+		"has no library of the system",
+		"sunos",
+		{},
+		/onnxruntime-node \(1\.99\.0\) has none for \w+ \w+; .*: npm install/,
+	],
+	[
+		"has none for macOS x64",
+		"sunos",
+		{ platform: "darwin", arch: "x64" },
+		/install onnxruntime-node@1\.23;/,
+	],
+	[
+		"cannot be for musl",
+		"linux",
+		{ platform: "linux", libc: "/lib/ld-musl-x86_64.so.1" },
+		/^there is none for musl/,
+	],
+])
+	test(`ONNX Runtime is missing with a reason where onnxruntime-node ${what}`, async (t) => {
+		const { entry, modules } = installation(t);
+		if (platform) putRuntime(modules, platform);
+		assert.match((await findRuntime(entry, pretend)).reason, reason);
+	});
+
+test("LIBRARY_UNAVAILABLE says what to install when ONNX Runtime is needed, and no sooner", async (t) => {
+	const { entry, modules, place } = installation(t);
+	symlinkSync(built, place(platform));
+	const body = async ({ input }) => {
+		const { createRequire } = await import("node:module");
+		const { Scorer } = createRequire(input.entry)(input.entry);
+		const custom = { model: "../tools/custom-model", pooling: "mean" };
+		const codes = [];
+		for (const options of [{}, { backend: "onnx" }, custom]) {
+			const scorer = new Scorer({ ...options, embedder: "required" });
+			const { library } = scorer.status().embedder;
+			const { code, message } = await scorer.embed("text").catch((error) => error);
+			codes.push([library, code, message]);
+		}
+		for (let count = 0; count < 2; count++)
+			codes.push((await new Scorer(custom).explainValue(input.value)).novelty.source);
+		input.install && (await import("node:fs")).symlinkSync(...input.install);
+		await new Promise((resolve) => setTimeout(resolve, 1_100));
+		codes.push((await new Scorer(custom).explainValue(input.value)).novelty.source);
+		return codes;
+	};
+	const install = [
+		join(checkout, "node_modules/onnxruntime-node"),
+		join(modules, "onnxruntime-node"),
+	];
+	const input = { entry, value, install };
+	const [[, none], ...needed] = await valueWithoutEmbedder(body, { preload: false, input });
+	const last = needed.splice(2);
+	assert.equal(none, undefined);
+	for (const [library, code, message] of needed) {
+		assert.deepEqual([library, code], [null, "LIBRARY_UNAVAILABLE"]);
+		assert.match(message, /onnxruntime-node is not installed; .*: npm install onnxruntime-node;/);
+	}
+	assert.deepEqual(last, ["no-embedder", "no-embedder", "empty-cache"], "one warning");
+});
+
 test("the main package loads the files that a first score needs, and no other", async (t) => {
 	const { entry, place } = installation(t);
 	symlinkSync(built, place(platform));
@@ -116,7 +224,11 @@ test("model and library are found outside of an archive of Electron", async (t) 
 	for (const file of ["index.js", `scoring.${platform}.node`])
 		cpSync(join(built, file), join(inside, file));
 	cpSync(built, onDisk, { recursive: true });
-	const { status } = await load(join(archive, scope, "scoring", "index.js"), { isElectron: true });
+	putRuntime(join(archive, "node_modules"));
+	const entry = join(archive, scope, "scoring", "index.js");
+	const { library } = await findRuntime(entry);
+	assert.ok(library.startsWith(join(`${archive}.unpacked`, "node_modules")), library);
+	const { status } = await load(entry, { isElectron: true });
 	assert.deepEqual([status.embedder.state, status.embedder.reason], ["ready", null]);
 	assert.equal(status.embedder.model, join(onDisk, "model"));
 });

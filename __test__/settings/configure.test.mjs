@@ -127,7 +127,7 @@ test("configure accepts a second library, which cannot be loaded, and returns to
 	await warmup();
 	configure({ library: process.execPath });
 	const message = /is loaded already, and a process can have only one/;
-	await assert.rejects(warmup(), { code: "EMBEDDER_UNAVAILABLE", message });
+	await assert.rejects(warmup(), { code: "LIBRARY_UNAVAILABLE", message });
 	configure({ library });
 	assert.equal((await warmup()).embedder.backend, "onnx");
 });

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
 
-/** The model folder and the library that are beside the addon. */
+/** The model folder beside the addon, and the library of onnxruntime-node. */
 export const { model: modelFolder, library } = new Scorer({ backend: "onnx" }).status().embedder;
 
 /** A library of the system, which is loaded already. */

@@ -25,7 +25,7 @@ const QUEUE = "backfill";
 const LOG = /\.(jsonl?|ndjson|traj)(\.(gz|zst))?$/;
 const READING = { assumeSuccess: true, errors: "collect" } as const;
 /** What is wrong with this machine, and not with a log. */
-const FAULTS = ["EMBEDDER_UNAVAILABLE", "INTERNAL", "NO_THREADS"];
+const FAULTS = ["EMBEDDER_UNAVAILABLE", "INTERNAL", "LIBRARY_UNAVAILABLE", "NO_THREADS"];
 
 const [command, folder = "."] = process.argv.slice(2);
 const count = Number(process.env.KEEP ?? 200);

@@ -14,6 +14,8 @@ export type ScoringErrorCode =
 	| "SNAPSHOT_IO"
 	/** The embedder is needed, but is off or cannot be used. */
 	| "EMBEDDER_UNAVAILABLE"
+	/** The embedder is needed, and needs ONNX Runtime, which is missing, too old or cannot be loaded. */
+	| "LIBRARY_UNAVAILABLE"
 	/** The store is needed, but cannot be reached or takes too long. */
 	| "STORE_UNAVAILABLE"
 	/** The store has another model, other bounds or another schema. */

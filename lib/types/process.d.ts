@@ -71,8 +71,8 @@ export interface ConfigureOptions {
 	 */
 	output?: string | undefined;
 	/**
-	 * The ONNX Runtime library, 1.17 or later; a process can load only one. Default: the library beside the
-	 * addon.
+	 * The ONNX Runtime library, 1.17 or later; a process can load only one. Default: that of the package
+	 * `onnxruntime-node`, which the application installs.
 	 */
 	library?: string | undefined;
 	/** The lowest score that {@link decide} accepts, in [0, 1]. Default: `0.75`, the protocol's. */
@@ -101,7 +101,7 @@ export interface ScoringStatus {
 		dimensions: number | null;
 		/** The maximum number of tokens of a window; `null` until the model is loaded. */
 		maxTokens: number | null;
-		/** The path of ONNX Runtime; `null` for `"native"`. */
+		/** The path of ONNX Runtime; `null` for `"native"`, and if there is none. */
 		library: string | null;
 		/** Its version; also `null` until it is loaded. */
 		libraryVersion: string | null;

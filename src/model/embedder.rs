@@ -11,17 +11,19 @@ use std::{
 
 use knowledgepulse_embedder::{
     BackendKind, EMBEDDING_LEN, EmbedError, Embedder, LoadState, LongText, SKETCH_LEN, SharedModel,
-    TextBuffer, joined, library_version, sketch,
+    TextBuffer, disable_telemetry, joined, library_version, sketch,
 };
 use knowledgepulse_scoring::{
     Error, Result,
     embed::{CallEmbedder, Embed, Embedded, Text, TextFacts},
 };
 use knowledgepulse_workers::{CancelToken, Job, LOADS, Lane, WORKERS};
+use napi::Env;
 use once_cell::sync::OnceCell;
 use serde_json::{Value, json};
 
 use super::{Choice, Mode, script};
+use crate::env::EnvState;
 
 /// The vectors that novelty compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +39,14 @@ pub enum NoveltyKind {
 
 /// The name of `words`, in place of the name of a model and of a fingerprint.
 const WORDS: &str = "words";
+
+/// Why there is no embedding, as an error of the engine.
+fn unavailable(error: EmbedError) -> Error {
+    match error {
+        EmbedError::Library(_) => Error::library_unavailable(error),
+        _ => Error::embedder_unavailable(error),
+    }
+}
 
 /// Returns a path as text; `None` if there is none.
 fn shown_path(path: Result<PathBuf, EmbedError>) -> Option<String> {
@@ -67,7 +77,22 @@ const OFF: &str = "switched off";
 impl ModelEmbedder {
     /// Returns the embedder of a call, or the reason for its absence.
     pub fn available(self: &Arc<Self>) -> CallEmbedder {
-        if self.mode == Mode::Off { Err(OFF.into()) } else { Ok(self.clone()) }
+        match self.mode {
+            Mode::Off => Err(Error::embedder_unavailable(OFF)),
+            Mode::Auto | Mode::Required => Ok(self.clone()),
+        }
+    }
+
+    /// Looks for ONNX Runtime before a load that needs it, on the JavaScript thread.
+    pub fn find_library(&self, env: &Env) {
+        let is_used = self.mode != Mode::Off && self.novelty != NoveltyKind::Words;
+        if !is_used || self.model.is_quick() || matches!(self.model.state(), LoadState::Loading) {
+            return;
+        }
+        disable_telemetry();
+        if self.model.settings.library.is_err() {
+            self.model.set_library(EnvState::find_library(env).map_err(EmbedError::Library));
+        }
     }
 
     /// Returns a buffer that keeps the part of a text that is needed.
@@ -82,7 +107,7 @@ impl ModelEmbedder {
     /// Returns the length of the vectors, for which a custom model is loaded.
     pub fn dimensions(&self) -> Result<usize> {
         let loaded = || {
-            let model = self.model.get().map_err(Error::embedder_unavailable)?;
+            let model = self.model.get().map_err(|error| Error::of_required(unavailable(error)))?;
             Ok(self.dimensions_with(model.dimensions))
         };
         self.known_dimensions().map_or_else(loaded, Ok)
@@ -111,7 +136,7 @@ impl ModelEmbedder {
             return Ok(fingerprint.clone());
         }
         let model = knowledgepulse_embedder::fingerprint(&self.model.settings);
-        Ok(self.fingerprint_with(&model.map_err(Error::embedder_unavailable)?))
+        Ok(self.fingerprint_with(&model.map_err(|error| Error::of_required(unavailable(error)))?))
     }
 
     /// Vectors of other kinds or parts of texts must not be compared.
@@ -142,7 +167,7 @@ impl ModelEmbedder {
         let loaded = loaded.as_ref();
         let backend = settings.backend.unwrap_or(BackendKind::Native);
         let (library, version) = match backend {
-            BackendKind::Onnx if uses_model => (shown_path(settings.library()), library_version()),
+            BackendKind::Onnx if uses_model => (shown_path(model.library()), library_version()),
             BackendKind::Onnx | BackendKind::Native => (None, None),
         };
         let sketch = (!uses_model).then_some(SKETCH_LEN);
@@ -172,8 +197,7 @@ impl ModelEmbedder {
 }
 
 impl Embed for ModelEmbedder {
-    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded, Arc<str>> {
-        let failed = |error: EmbedError| Arc::from(error.to_string());
+    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded> {
         let novelty = self.novelty.name();
         let seen = match self.novelty {
             NoveltyKind::Text => text.whole(),
@@ -181,7 +205,7 @@ impl Embed for ModelEmbedder {
             NoveltyKind::Words => {
                 let begun = Instant::now();
                 return Ok(Embedded {
-                    embedding: sketch(text.whole(), cancel).map_err(failed)?,
+                    embedding: sketch(text.whole(), cancel).map_err(unavailable)?,
                     fingerprint: WORDS.into(),
                     text: TextFacts { novelty, model_name: WORDS.into(), ..TextFacts::default() },
                     infer: begun.elapsed(),
@@ -189,11 +213,11 @@ impl Embed for ModelEmbedder {
                 });
             }
         };
-        let loaded = self.model.get().map_err(failed)?;
-        let mut embedded = loaded.embed(seen, self.long_text, cancel).map_err(failed)?;
+        let loaded = self.model.get().map_err(unavailable)?;
+        let mut embedded = loaded.embed(seen, self.long_text, cancel).map_err(unavailable)?;
         if self.novelty == NoveltyKind::Run {
             let begun = Instant::now();
-            let sketch = sketch(text.whole(), cancel).map_err(failed)?;
+            let sketch = sketch(text.whole(), cancel).map_err(unavailable)?;
             embedded.embedding = joined(&embedded.embedding, &sketch);
             embedded.infer += begun.elapsed();
         }

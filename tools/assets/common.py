@@ -65,15 +65,6 @@ def digest_of_sources(paths):
     return digest.hexdigest()
 
 
-def verify(path, expected):
-    """Raise AssetError unless the file has the expected sha256."""
-    if not path.is_file():
-        raise AssetError(f"{path}: no such file")
-    found = digest_of(path)
-    if found != expected:
-        raise AssetError(f"{path}: expected digest {expected}, found {found}")
-
-
 @contextmanager
 def scratch_folder(parent):
     """A folder inside `parent` that is gone afterwards."""

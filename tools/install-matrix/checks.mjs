@@ -5,7 +5,7 @@ import { execute, must } from "../lib/process.mjs";
 import { INSTALLED_LIMIT } from "../package/check.mjs";
 import { checkDocumentation, filesOf } from "./deployments.mjs";
 import { cliForms, judge } from "./forms.mjs";
-import { cliInstallers, npmInstaller } from "./installers.mjs";
+import { cliInstallers, npmInstaller, onnxRuntimes } from "./installers.mjs";
 import { sdkInstallers } from "./sdk.mjs";
 import { oldestNode, runtimes } from "./tools.mjs";
 import { PACKAGE } from "./workspace.mjs";
@@ -54,7 +54,7 @@ async function checkReplacement(workspace) {
 		const { folder } = await workspace.project(installer);
 		const file = LOCKS.map((name) => join(folder, name)).find(existsSync);
 		const lock = readFileSync(file, "utf8");
-		if (!lock.includes(`${PACKAGE}-transformers`) || /onnxruntime-/.test(lock))
+		if (!lock.includes(`${PACKAGE}-transformers`) || /onnxruntime-web/.test(lock))
 			throw new Error(`${installer.name}: ${file} names the wrong packages`);
 	}
 	const { folder } = await workspace.project(sdkInstallers[0]);
@@ -166,7 +166,7 @@ async function checkQuiet(workspace) {
 
 /** Scores by default open nothing of ONNX Runtime. */
 async function checkNative(workspace) {
-	const project = await workspace.project(npmInstaller);
+	const project = await workspace.project(onnxRuntimes[0].installer);
 	for (const runtime of runtimes) {
 		const { calls } = await watch(workspace, project, ["batch.mjs"], runtime);
 		const opened = calls.filter((call) => /onnx/i.test(call));
@@ -178,8 +178,8 @@ async function checkNative(workspace) {
 
 /** The files of the platform package that a run opens must be those that tools find in the source. */
 async function checkTracing(workspace) {
-	const project = await workspace.project(npmInstaller);
-	const { calls } = await watch(workspace, project, ["score.mjs"]);
+	const project = await workspace.project(onnxRuntimes[0].installer);
+	const { calls } = await watch(workspace, project, ["custom.mjs"]);
 	const platform = `${PACKAGE}-linux-x64-gnu/`;
 	const inPackage = new RegExp(`${platform}([^"]*)`);
 	// Libraries of the system are looked for there too.
@@ -189,7 +189,7 @@ async function checkTracing(workspace) {
 		return [...new Set(found)].filter(isThere).sort();
 	};
 	const opened = namesIn(calls);
-	const traced = namesIn(await filesOf("score.mjs", project.folder));
+	const traced = namesIn(await filesOf("custom.mjs", project.folder));
 	if (opened.join() !== traced.join())
 		throw new Error(`opened: ${opened.join(", ")}; traced: ${traced.join(", ")}`);
 	return `${opened.length} files of the platform package are opened, and as many traced: ${opened.join(", ")}`;

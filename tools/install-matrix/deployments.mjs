@@ -4,8 +4,9 @@
  *
  * `tool` and `setting` are a row of the table in docs/installation.md. A project with more `packages` is only built
  * where its `part` is asked for. `build` gives the commands, `output` the paths to move, where `/.` is the
- * contents of a folder, or `trace` the program whose files are found by nft; `start` is the command in the new
+ * contents of a folder, and `trace` the program whose files are found by nft; `start` is the command in the new
  * folder. A server is asked for `serves` once. `again` is the source of a novelty that is 0. `refuses`: starting must fail with {@link REFUSAL}.
+ * `library` is the version of ONNX Runtime by which it scores.
  * All are started beside files of somebody else, which must not be used.
  */
 import assert from "node:assert/strict";
@@ -21,7 +22,7 @@ import { PACKAGE } from "./workspace.mjs";
 
 const BUILD_SECONDS = 540;
 const MODULES = "node_modules";
-const NATIVES = ["scoring.linux-x64-gnu.node", "libknowledgepulse_onnxruntime.so"];
+const ADDON = "scoring.linux-x64-gnu.node";
 const REFUSAL = /Mark @knowledgepulse\/scoring as external/;
 
 const next = (bundler) => ({
@@ -91,6 +92,14 @@ export const deployments = [
 		runtime: [node(20)],
 		start: ["store.mjs"],
 		again: "store",
+	},
+	{
+		name: "file tracing, a custom model",
+		trace: "custom-traced.mjs",
+		output: ["custom-model"],
+		packages: ["onnxruntime-node@1.21.0"],
+		start: ["custom-traced.mjs"],
+		library: "1.21.0",
 	},
 	{
 		name: "AWS Lambda, a container without a system",
@@ -189,11 +198,10 @@ async function librariesOf(files) {
 	return new Set(stdout.match(/\/\S+\.so[.\d]*(?= \()/g));
 }
 
-/** Puts Node.js and the libraries of glibc and libstdc++ into a folder that becomes the root of the file system. */
+/** Puts Node.js and the libraries that it and the addon need into a folder that becomes the root of the file system. */
 async function addSystem(folder, project) {
-	const platform = join(project, MODULES, `${PACKAGE}-linux-x64-gnu`);
-	const files = [toolNode, ...NATIVES.map((name) => join(platform, name))];
-	for (const library of await librariesOf(files)) {
+	const addon = join(project, MODULES, `${PACKAGE}-linux-x64-gnu`, ADDON);
+	for (const library of await librariesOf([toolNode, addon])) {
 		mkdirSync(join(folder, dirname(library)), { recursive: true });
 		cpSync(library, join(folder, library), { dereference: true });
 	}
@@ -201,8 +209,8 @@ async function addSystem(folder, project) {
 }
 
 /**
- * Puts files with the names of the addon, its library and its model into a working directory. The libraries end the
- * process when they are loaded, and the model cannot be read.
+ * Puts files with the names of the addon and its model into a working directory. That addon ends the process when it is
+ * loaded, and the model cannot be read.
  */
 async function plant(folder) {
 	const source = join(folder, "planted.c");
@@ -210,8 +218,7 @@ async function plant(folder) {
 		source,
 		"#include <unistd.h>\n__attribute__((constructor)) static void run(void) { _exit(97); }\n",
 	);
-	for (const name of NATIVES)
-		await must(["cc", "-shared", "-fPIC", source, "-o", join(folder, name)]);
+	await must(["cc", "-shared", "-fPIC", source, "-o", join(folder, ADDON)]);
 	mkdirSync(join(folder, "model"), { recursive: true });
 	writeFileSync(join(folder, "model/manifest.json"), "{}");
 }
@@ -226,10 +233,10 @@ const inRoot = (folder, command) => {
 };
 
 /** Moves what a deployment needs; returns the folder. */
-async function move(workspace, { name, output, trace, isMinimal }, project) {
+async function move(workspace, { name, output = [], trace, isMinimal }, project) {
 	const folder = workspace.deployed(name.replaceAll(/[^\w]+/g, "-"));
-	const paths = trace ? await filesOf(trace, project) : output;
-	for (const path of paths) {
+	const traced = trace ? await filesOf(trace, project) : [];
+	for (const path of [...traced, ...output]) {
 		const to = resolve(folder, path.endsWith("/.") ? "." : path);
 		mkdirSync(dirname(to), { recursive: true });
 		await link(join(project, path), to);
@@ -249,7 +256,8 @@ export async function deploy(workspace, deployment) {
 		isMinimal,
 		elsewhere,
 		refuses,
-		again = "cache",
+		library,
+		again = library ? undefined : "cache",
 	} = deployment;
 	const project = await workspace.project(installerOf(deployment));
 	for (const given of build) {
@@ -271,7 +279,8 @@ export async function deploy(workspace, deployment) {
 	}
 	assert.ok(!ended.problem, `${ended.problem}\n${text}`);
 	const plain = await workspace.plainScores();
-	const problem = judge(ended.stdout, { scores: plain, tolerance: 0, again });
+	const tolerance = library ? 2e-6 : 0;
+	const problem = judge(ended.stdout, { scores: plain, tolerance, again, library });
 	assert.ok(!problem, `${problem}\n${text}`);
 	return `scores ${plain.join(", ")}, as in the project`;
 }

@@ -1,6 +1,6 @@
 /**
  * Failed installs. Without the addon, loading throws an error whose advice must help when followed; without the
- * model, scoring continues with novelty 0.5 and the reason; without the library, only what needs ONNX Runtime fails.
+ * model, scoring continues with novelty 0.5 and the reason.
  */
 import { cpSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -107,11 +107,8 @@ const missing = [
 	},
 ];
 
-const LIBRARY = "libknowledgepulse_onnxruntime.so";
-
 /** Parts of the platform package that are removed; all kinds of damage are tested in __test__/embedder. */
 const parts = [
-	["library missing", LIBRARY],
 	["model folder missing", "model"],
 	["weights missing", "model/model.bin"],
 ];
@@ -125,18 +122,16 @@ async function scoreWithout(workspace, name, file) {
 	rmSync(join(platformFolder(project), file), { recursive: true });
 	const reported = await explain(workspace, project, oldestNode);
 	rmSync(modules, { recursive: true });
-	const { code, message, dimensions, novelty, state, library, stderr } = reported;
+	const { code, message, dimensions, novelty, state, reason, stderr } = reported;
 	if (code) throw new Error(`${name}: thrown: ${code}: ${message}`);
-	const reason = file === LIBRARY ? library : reported.reason;
-	const isScored = state === "ready" && novelty.source === "empty-cache";
 	const isWithout =
 		state === "unavailable" &&
 		dimensions.novelty === 0.5 &&
 		novelty.source === "no-embedder" &&
 		novelty.reason === reason &&
 		stderr.includes("KNOWLEDGEPULSE_NO_EMBEDDER");
-	const right = file === LIBRARY ? isScored : isWithout;
-	if (!right || !reason?.includes(file)) throw new Error(`${name}: ${JSON.stringify(reported)}`);
+	if (!isWithout || !reason?.includes(file))
+		throw new Error(`${name}: ${JSON.stringify(reported)}`);
 	return reason.replaceAll(platformFolder(project), "…");
 }
 
@@ -182,6 +177,6 @@ export const failures = [
 	...parts.map(([name, file]) => ({
 		name,
 		check: async (workspace) =>
-			`${file === LIBRARY ? "no ONNX Runtime" : "novelty 0.5"}, and the reason: ${await scoreWithout(workspace, name, file)}`,
+			`novelty 0.5, and the reason: ${await scoreWithout(workspace, name, file)}`,
 	})),
 ];

@@ -17,10 +17,8 @@ const scores = JSON.parse(read("examples/scores.json"));
 /** The scores of TypeScript over transformers.js, which rounds differently and has weights of more bits. */
 export const EXPECTED = { scores: scores.slice(0, COUNT), tolerance: 2e-5 };
 
-/** ONNX Runtime is loaded only if it is asked for. */
 const RESULT = `const { state, reason } = status().embedder;
-const { embedder } = await new Scorer({ backend: "onnx", embedder: "required" }).warmup();
-const result = { scores, state: reason ?? state, library: embedder.libraryVersion };
+const result = { scores, state: reason ?? state };
 `;
 
 /** Scores the traces in turn. */
@@ -46,13 +44,30 @@ ${RESULT}${AGAIN}`;
 const PRINT = "console.log(JSON.stringify(result));\n";
 
 const IMPORTS = `import { readFileSync } from "node:fs";
-import { evaluateValue, Scorer, status } from "@knowledgepulse/scoring";
+import { evaluateValue, status } from "@knowledgepulse/scoring";
 `;
 
 const LOGS_IMPORTS = `import { readFileSync } from "node:fs";
-import { explainValue, Scorer, status } from "@knowledgepulse/scoring";
+import { explainValue, status } from "@knowledgepulse/scoring";
 import { calibrate } from "@knowledgepulse/scoring/calibrate";
 import { evaluateLogs } from "@knowledgepulse/scoring/logs";
+`;
+
+const CUSTOM = `import { readFileSync } from "node:fs";
+import { Scorer } from "@knowledgepulse/scoring";
+const traces = JSON.parse(readFileSync("traces.json", "utf8"));
+const onnx = new Scorer({ backend: "onnx", embedder: "required" });
+const custom = new Scorer({ model: "custom-model", pooling: "mean", embedder: "required" });
+async function score() {
+	const scores = [];
+	for (const trace of traces) scores.push(await onnx.evaluateValue(trace));
+	const [x, y] = await custom.embed("a b");
+	if (Math.hypot(x - 0.6, y - 0.8) > 1e-6) throw new Error(\`the custom model gives \${x}, \${y}\`);
+	const { state, libraryVersion: library } = custom.status().embedder;
+	return { scores, state, library };
+}
+const result = await score().catch(({ code, message: state }) => ({ code, state }));
+console.log(JSON.stringify(result));
 `;
 
 const get = (setting) => `${LOGS_IMPORTS}export const ${setting};
@@ -92,12 +107,12 @@ export const FIXTURES = {
 	"ai-sdk.mjs": read("__test__/support/ai-sdk.mjs"),
 	"score.mjs": IMPORTS + SCORE + PRINT,
 	"score.cjs": `const { readFileSync } = require("node:fs");
-const { evaluateValue, Scorer, status } = require("@knowledgepulse/scoring");
+const { evaluateValue, status } = require("@knowledgepulse/scoring");
 (async () => { ${SCORE}${PRINT} })();
 `,
 	"logs.mjs": `${LOGS_IMPORTS}${LOGS}${PRINT}`,
 	"logs.cjs": `const { readFileSync } = require("node:fs");
-const { explainValue, Scorer, status } = require("@knowledgepulse/scoring");
+const { explainValue, status } = require("@knowledgepulse/scoring");
 const { calibrate } = require("@knowledgepulse/scoring/calibrate");
 const { evaluateLogs } = require("@knowledgepulse/scoring/logs");
 (async () => { ${LOGS}${PRINT} })();
@@ -106,7 +121,7 @@ const { evaluateLogs } = require("@knowledgepulse/scoring/logs");
 	"compiled.cjs": `const { readFileSync } = require("node:fs");
 const { createRequire } = require("node:module");
 const load = createRequire(process.execPath);
-const { evaluateValue, explainValue, Scorer, status } = load("@knowledgepulse/scoring");
+const { evaluateValue, explainValue, status } = load("@knowledgepulse/scoring");
 (async () => { ${SCORE}${AGAIN}${PRINT} })();
 `,
 	"sea.json": JSON.stringify({ main: "compiled.cjs", output: "single" }),
@@ -141,13 +156,10 @@ const ends = workers.map((worker) => once(worker, "exit"));
 for (const [result] of await Promise.all(answers)) console.log(JSON.stringify(result));
 await Promise.all(ends);
 `,
-	/** Embeds with a custom model, which ONNX Runtime runs. */
-	"custom.mjs": `import { Scorer } from "@knowledgepulse/scoring";
-const scorer = new Scorer({ model: "custom-model", pooling: "mean", embedder: "required" });
-const scores = [...(await scorer.embed("a b"))];
-const { state, libraryVersion: library } = scorer.status().embedder;
-console.log(JSON.stringify({ scores, state, library }));
-`,
+	/** Scores in ONNX Runtime, and embeds with a custom model; or reports why there is no ONNX Runtime. */
+	"custom.mjs": CUSTOM,
+	/** As custom.mjs, for tools that trace files. */
+	"custom-traced.mjs": `import "onnxruntime-node";\n${CUSTOM}`,
 	/** Scores with evaluateValues and a signal, after a call that another signal has ended. */
 	"batch.mjs": `import { readFileSync } from "node:fs";
 import { evaluateValues, status } from "@knowledgepulse/scoring";
@@ -166,12 +178,11 @@ ${PRINT}`,
 	"explain.mjs": `import { readFileSync } from "node:fs";
 async function report() {
 	try {
-		const { explainValue, Scorer, status } = await import("@knowledgepulse/scoring");
+		const { explainValue, status } = await import("@knowledgepulse/scoring");
 		const [trace] = JSON.parse(readFileSync("traces.json", "utf8"));
 		const { score, dimensions, novelty } = await explainValue(trace);
 		const { state, reason } = status().embedder;
-		const library = (await new Scorer({ backend: "onnx" }).warmup()).embedder.reason;
-		return { score, dimensions, novelty, state, reason, library };
+		return { score, dimensions, novelty, state, reason };
 	} catch (error) {
 		return { code: error.code, message: error.message };
 	}

@@ -84,6 +84,21 @@ export const cliInstallers = installers.map((installer) => ({
 	what: "@knowledgepulse/scoring-cli",
 }));
 
+/** The oldest version of onnxruntime-node, that of transformers.js 3, and the newest. */
+const RUNTIMES = ["1.17.0", "1.21.0", "1.30.0"];
+
+/** The installers, each with a project that also has a version of onnxruntime-node, by which custom.mjs scores. */
+export const onnxRuntimes = installers.flatMap((installer) =>
+	RUNTIMES.map((library) => ({
+		installer: {
+			...installer,
+			name: `${installer.name}, onnxruntime-node ${library}`,
+			install: (spec) => [...installer.install(spec), `onnxruntime-node@${library}`],
+		},
+		form: { name: "a custom model", file: "custom.mjs", library },
+	})),
+);
+
 /**
  * Frameworks of agents: the recipe and the packages of each, installed beside the package in a project of its own,
  * which compiles the recipe. fixtures/frameworks.mjs runs an agent with one of them, looks for the calls of tools in

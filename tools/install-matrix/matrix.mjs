@@ -18,7 +18,14 @@ import {
 	sdkForms,
 	testForms,
 } from "./forms.mjs";
-import { cliInstallers, frameworks, installers, npmInstaller, telemetry } from "./installers.mjs";
+import {
+	cliInstallers,
+	frameworks,
+	installers,
+	npmInstaller,
+	onnxRuntimes,
+	telemetry,
+} from "./installers.mjs";
 import { sdkInstallers } from "./sdk.mjs";
 import { runtimes, tool } from "./tools.mjs";
 import { Workspace } from "./workspace.mjs";
@@ -96,6 +103,7 @@ function all() {
 	matrix("module systems", [npmInstaller], moduleForms.slice(2));
 	matrix("test runners", [npmInstaller], testForms);
 	matrix("bundles, with the package external", [npmInstaller], bundleForms);
+	for (const { installer, form } of onnxRuntimes) matrix("ONNX Runtime", [installer], [form]);
 	for (const { name, installer, form } of [...frameworks, ...telemetry])
 		matrix(name, [installer], [form]);
 	deployed();

@@ -77,20 +77,17 @@ export function assets(name, ...options) {
 	]);
 }
 
-/** Puts model and ONNX Runtime into a platform package. */
-export const platformAssets = (platform) =>
-	assets("model and ONNX Runtime", "--platform", platform);
+/** Puts the model into a platform package. */
+export const platformAssets = (platform) => assets("model", "--platform", platform);
 
 /** The notices for what the platform packages contain. */
 export const NOTICES = join(root, "npm", "THIRD-PARTY-NOTICES.md");
 
+/** What the addon opens beside itself. */
+const OPENED = ["manifest.json", "model.bin", "model.onnx", "vocabulary.bin"];
+
 /** The module of a platform package. */
-function entry(name, { files }) {
-	const opened = files
-		.filter((file) => /^onnxruntime\.json$|\.(so|dylib|dll)$/.test(file))
-		.concat(
-			["manifest.json", "model.bin", "model.onnx", "vocabulary.bin"].map((file) => `model/${file}`),
-		);
+function entry(name) {
 	return `/** The addon of a platform. */
 const { readFileSync } = require("node:fs");
 const { join } = require("node:path");
@@ -103,7 +100,7 @@ module.exports = require("./scoring.${name}.node");
 
 /** Names the files that the addon opens, for tools that look for them in the source. Nothing calls it. */
 function _files() {
-${opened.map((file) => `\treadFileSync(join(__dirname, ${JSON.stringify(file)}));\n`).join("")}}
+${OPENED.map((file) => `\treadFileSync(join(__dirname, "model/${file}"));\n`).join("")}}
 `;
 }
 
@@ -112,5 +109,5 @@ export function writeCommonFiles(platform) {
 	const folder = join(root, "npm", platform);
 	copyFileSync(NOTICES, join(folder, basename(NOTICES)));
 	const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-	writeFileSync(join(folder, manifest.main), entry(platform, manifest));
+	writeFileSync(join(folder, manifest.main), entry(platform));
 }

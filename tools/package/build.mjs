@@ -33,7 +33,7 @@ function hasLibrary(triple) {
 export function obstacle(name) {
 	const { triple, zig } = route(name);
 	if (system(name) === "darwin" && process.platform !== "darwin")
-		return `the package for ${name} is made on macOS, whose tools name and sign ONNX Runtime`;
+		return `the addon for ${name} is built on macOS, whose linker it needs`;
 	if (zig && process.platform !== "linux")
 		return `the addon for ${name} is built on Linux or on its own system`;
 	if (!hasLibrary(triple)) return `rustup target add ${triple} failed (is there a network?)`;

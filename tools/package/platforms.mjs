@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fail, root } from "../lib/run.mjs";
 
-/** The oldest glibc that the packages run on; the ONNX Runtime library needs it. */
+/** The oldest glibc that the packages run on. */
 const GLIBC = "2.28";
 
 /**

@@ -2,7 +2,7 @@
  * Writes bills of materials of the packages, in the CycloneDX format: node tools/release/sbom.mjs
  * [FOLDER]. Needs `cargo install cargo-cyclonedx --locked`.
  *
- *     knowledgepulse-scoring-VERSION.cdx.json      the addon's crates, the model, ONNX Runtime
+ *     knowledgepulse-scoring-VERSION.cdx.json      the addon's crates and the model
  *     knowledgepulse-scoring-VERSION-npm.cdx.json  npm packages, those for development included
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -48,36 +48,12 @@ function model({ name, revision, license: id, files }) {
 	};
 }
 
-/** Some platforms have no build of ONNX Runtime. */
-const isPinned = ([, wheel]) => wheel !== null;
-
-/** ONNX Runtime for one platform: the wheel that the library is taken from. */
-function library([platform, wheel]) {
-	const version = /-(\d[^-]*)-/.exec(wheel.file)[1];
-	return {
-		type: "library",
-		"bom-ref": `onnxruntime:${platform}`,
-		name: "onnxruntime",
-		version,
-		description: `The library in the package for ${platform}`,
-		licenses: license("MIT"),
-		hashes: sha256(wheel.sha256),
-		purl: `pkg:pypi/onnxruntime@${version}?file_name=${wheel.file}`,
-	};
-}
-
 function addon() {
-	const pins = read("tools", "pins.json");
 	const bom = crates();
-	const bundled = [
-		model(pins.model),
-		...Object.entries(pins.runtime.wheels).filter(isPinned).map(library),
-	];
-	bom.components.push(...bundled);
+	const bundled = model(read("tools", "pins.json").model);
+	bom.components.push(bundled);
 	const own = bom.metadata.component["bom-ref"];
-	bom.dependencies
-		.find(({ ref }) => ref === own)
-		.dependsOn.push(...bundled.map((part) => part["bom-ref"]));
+	bom.dependencies.find(({ ref }) => ref === own).dependsOn.push(bundled["bom-ref"]);
 	return bom;
 }
 

@@ -13,8 +13,8 @@ pub enum EmbedError {
     /// A file does not match the manifest.
     #[error("{} is damaged: expected {expected}, got {found}", path.display())]
     Damaged { path: PathBuf, expected: String, found: String },
-    #[error("ONNX Runtime could not be loaded from {}: {reason}", path.display())]
-    Library { path: PathBuf, reason: String },
+    #[error("ONNX Runtime could not be loaded: {0}")]
+    Library(String),
     #[error("ONNX Runtime: {0}")]
     Runtime(String),
     #[error("the model: {0}")]

@@ -70,7 +70,7 @@ impl ModelFolder {
     ) -> Result<(Tokenizer, Box<dyn Backend>)> {
         let is_native = settings.backend == Some(BackendKind::Native);
         let onnx = |folder: Arc<CustomFolder>| {
-            let environment = times.of("library", || environment(&settings.library()?))?;
+            let environment = times.of("library", || environment(&settings.library.clone()?))?;
             times.of("model", || OnnxModel::load(folder, environment, settings.threads))
         };
         match self {

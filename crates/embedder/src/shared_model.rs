@@ -48,6 +48,8 @@ pub struct SharedModel {
     /// The effective settings.
     pub settings: ModelSettings,
     state: Mutex<LoadState>,
+    /// The ONNX Runtime library, where the settings name none, or why there is none.
+    library: Mutex<Option<Result<PathBuf>>>,
     /// The loaded model, and the files from which it was loaded.
     loaded: OnceCell<Loaded>,
     /// What is done after the load.
@@ -82,8 +84,13 @@ impl SharedModel {
             return model;
         }
         models.retain(|model| model.upgrade().is_some_and(|model| model.settings != settings));
-        let (state, loaded) = (Mutex::new(LoadState::Idle), OnceCell::new());
-        let model = Arc::new(Self { settings, state, loaded, waiting: Mutex::default() });
+        let model = Arc::new(Self {
+            settings,
+            state: Mutex::new(LoadState::Idle),
+            library: Mutex::default(),
+            loaded: OnceCell::new(),
+            waiting: Mutex::default(),
+        });
         models.push(Arc::downgrade(&model));
         model
     }
@@ -106,6 +113,21 @@ impl SharedModel {
                 LoadState::Ready(_) => true,
                 LoadState::Failed(_, at) => at.elapsed() < RETRY_AFTER,
             }
+    }
+
+    /// Returns the ONNX Runtime library that a load takes.
+    ///
+    /// # Errors
+    ///
+    /// The settings name none, and none was found.
+    pub fn library(&self) -> Result<PathBuf> {
+        let found = || self.library.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.settings.library.clone().or_else(|none| found().unwrap_or(Err(none)))
+    }
+
+    /// Sets the library for settings that name none, or why there is none.
+    pub fn set_library(&self, found: Result<PathBuf>) {
+        *self.library.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
     }
 
     /// Loads the model on a thread for loads, then calls `then`; also if it cannot be loaded.
@@ -143,11 +165,11 @@ impl SharedModel {
             LoadState::Failed(error, at) if at.elapsed() < RETRY_AFTER => return Err(error.clone()),
             state => *state = LoadState::Loading,
         }
-        let settings = &self.settings;
+        let settings = ModelSettings { library: self.library(), ..self.settings.clone() };
         // After a panic, the state must not remain that of loading.
         let loaded = catch_unwind(|| {
             fault::point("load");
-            load(settings)
+            load(&settings)
         })
         .unwrap_or_else(|_| Err(EmbedError::Model("loading it panicked".into())));
         *self.lock() = match &loaded {
@@ -185,7 +207,7 @@ fn load_from(
         return Embedder::load(folder, settings, fingerprint, times).map(Arc::new);
     };
     let ModelSettings { backend, threads, .. } = settings;
-    let (checks, library) = (custom.checks(), settings.library());
+    let (checks, library) = (custom.checks(), settings.library.clone());
     let key = format!("{fingerprint} {checks} {backend:?} {threads} {library:?}");
     let loaded = || CUSTOM_MODELS.lock().unwrap_or_else(PoisonError::into_inner);
     let same = |models: &BTreeMap<_, Weak<_>>| models.get(&key).and_then(Weak::upgrade);
@@ -209,7 +231,7 @@ mod tests {
 
     fn settings(folder: &str) -> ModelSettings {
         ModelSettings {
-            library: Some("library".into()),
+            library: Ok("library".into()),
             backend: Some(BackendKind::Onnx),
             threads: 2,
             ..ModelSettings::of(Err(EmbedError::file(folder.as_ref(), "for tests")))
@@ -225,7 +247,7 @@ mod tests {
         let base = settings("shared");
         assert!(share(&base, &base));
         let native = ModelSettings { backend: Some(BackendKind::Native), ..base };
-        let elsewhere = ModelSettings { library: Some("elsewhere".into()), ..native.clone() };
+        let elsewhere = ModelSettings { library: Ok("elsewhere".into()), ..native.clone() };
         assert!(share(&native, &elsewhere), "the native backend needs no library");
         let fast = ModelSettings { precision: Precision::Fast, ..native };
         let onnx = ModelSettings { backend: Some(BackendKind::Onnx), ..fast.clone() };
@@ -240,7 +262,7 @@ mod tests {
             ModelSettings { backend: Some(BackendKind::Native), ..base.clone() },
             ModelSettings { model: Some("elsewhere".into()), ..base.clone() },
             ModelSettings { package: settings("elsewhere").package, ..base.clone() },
-            ModelSettings { library: Some("elsewhere".into()), ..base.clone() },
+            ModelSettings { library: Ok("elsewhere".into()), ..base.clone() },
             ModelSettings { precision: Precision::Fast, ..base.clone() },
             ModelSettings { threads: 1, ..base.clone() },
         ] {

@@ -5,6 +5,8 @@ use std::{sync::Arc, time::Duration};
 use knowledgepulse_workers::{CancelToken, Job};
 use serde::Serialize;
 
+use crate::error::Result;
+
 /// The text of a trace: its objective, then the contents of its steps.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Text {
@@ -44,8 +46,8 @@ pub trait Embed: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The reason, as a message for people.
-    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded, Arc<str>>;
+    /// The reason: `EMBEDDER_UNAVAILABLE` or `LIBRARY_UNAVAILABLE`.
+    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded>;
 
     /// Returns whether a score without an embedding is an error.
     fn is_required(&self) -> bool;
@@ -62,7 +64,7 @@ pub trait Embed: Send + Sync {
 }
 
 /// The embedder for a call, or the reason why there is none.
-pub type CallEmbedder = Result<Arc<dyn Embed>, Arc<str>>;
+pub type CallEmbedder = Result<Arc<dyn Embed>>;
 
 /// An embedding, with facts about the text and the time it took.
 #[derive(Debug, Clone, PartialEq, Default)]

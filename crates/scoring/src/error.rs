@@ -1,6 +1,6 @@
 //! The errors of the engine, each with a stable code and, for invalid input, the place.
 
-use std::fmt::Display;
+use std::{fmt::Display, sync::Arc};
 
 /// Result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -75,10 +75,19 @@ impl Error {
         Self::new("INVALID_VECTOR", format!("Expected {expected} dimensions, got {found}"))
     }
 
-    /// The embedder is required but not available.
+    /// The embedder is not available.
     pub fn embedder_unavailable(reason: impl Display) -> Self {
-        let message = format!("the embedder is required but not available: {reason}");
-        Self::new("EMBEDDER_UNAVAILABLE", message)
+        Self::new("EMBEDDER_UNAVAILABLE", reason)
+    }
+
+    /// The embedder is not available, because ONNX Runtime is not.
+    pub fn library_unavailable(reason: impl Display) -> Self {
+        Self::new("LIBRARY_UNAVAILABLE", reason)
+    }
+
+    /// Returns the error of a call that needs the embedder, which is not available for this reason.
+    pub fn of_required(reason: Self) -> Self {
+        Self::new(reason.code, format!("the embedder is required but not available: {reason}"))
     }
 
     /// The store cannot be used.
@@ -112,7 +121,7 @@ impl Error {
     }
 
     /// Returns `INVALID_TRACE`, `INVALID_OPTION`, `INVALID_VECTOR`, `INVALID_SNAPSHOT`,
-    /// `EMBEDDER_UNAVAILABLE`, `STORE_UNAVAILABLE`, `STORE_MISMATCH`, `INVALID_STORE`, `ABORTED`,
+    /// `EMBEDDER_UNAVAILABLE`, `LIBRARY_UNAVAILABLE`, `STORE_UNAVAILABLE`, `STORE_MISMATCH`, `INVALID_STORE`, `ABORTED`,
     /// `CLOSED`, `NO_THREADS`, `INTERNAL`, or that of an [`Invalid::Rows`].
     pub fn code(&self) -> &'static str {
         self.code
@@ -121,6 +130,13 @@ impl Error {
     /// Returns the field that is invalid, for errors of input.
     pub fn path(&self) -> Option<&str> {
         self.path.as_deref()
+    }
+}
+
+/// The message, which reports have.
+impl From<Error> for Arc<str> {
+    fn from(error: Error) -> Self {
+        error.message.into()
     }
 }
 

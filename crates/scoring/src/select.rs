@@ -60,13 +60,13 @@ impl Candidate {
     /// most similar trace of a memory whose traces were kept before.
     pub fn new(
         trace: &Trace,
-        embedded: Result<Embedded, Arc<str>>,
+        embedded: Result<Embedded>,
         nearest: Option<Nearest>,
         profiles: &Profiles,
     ) -> Self {
         let (id, scored) = (trace.id().cloned(), Scored::of(trace, profiles));
         let (row, reason, text, times) = match embedded {
-            Err(reason) => (Row::default(), Some(reason), None, Times::default()),
+            Err(reason) => (Row::default(), Some(reason.into()), None, Times::default()),
             Ok(Embedded { embedding, text, tokenize, infer, .. }) => {
                 let total = tokenize.saturating_add(infer);
                 let times = Times { total, tokenize, infer, ..Times::default() };

@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use knowledgepulse_scoring::embed::{Embed, Embedded, Text, TextFacts};
+use knowledgepulse_scoring::{
+    Error, Result,
+    embed::{Embed, Embedded, Text, TextFacts},
+};
 use knowledgepulse_workers::{CancelToken, Job};
 
 /// The length of every embedding.
@@ -74,7 +77,7 @@ impl FakeEmbedder {
 }
 
 impl Embed for FakeEmbedder {
-    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded, Arc<str>> {
+    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let text = text.whole();
         let mut words = text.split_whitespace();
@@ -82,12 +85,12 @@ impl Embed for FakeEmbedder {
         let mut scale = 1.0;
         match word {
             "panic" => panic!("{FAILURE}"),
-            "fail" => return Err(FAILURE.into()),
+            "fail" => return Err(Error::embedder_unavailable(FAILURE)),
             "hang" => {
                 while !cancel.is_cancelled() {
                     thread::yield_now();
                 }
-                return Err("cancelled".into());
+                return Err(Error::aborted());
             }
             "slow" => {
                 thread::sleep(Duration::from_millis(5));

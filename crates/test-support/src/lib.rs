@@ -31,6 +31,24 @@ pub fn package_folder() -> PathBuf {
         .expect("run `npm run build` once: this test needs the model")
 }
 
+/// Returns the ONNX Runtime library of the npm package of the tests.
+pub fn onnx_runtime() -> PathBuf {
+    let platform = env::consts::OS.replace("macos", "darwin").replace("windows", "win32");
+    let processor = env::consts::ARCH.replace("x86_64", "x64").replace("aarch64", "arm64");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../node_modules/onnxruntime-node/bin/napi-v3");
+    let files = fs::read_dir(folder.join(platform).join(processor)).into_iter().flatten().flatten();
+    let prefix = format!("{}onnxruntime.", env::consts::DLL_PREFIX);
+    let name = |file: &PathBuf| {
+        file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+    };
+    files
+        .map(|file| file.path())
+        .filter(name)
+        .min()
+        .expect("run `npm ci` once: this test needs onnxruntime-node")
+}
+
 /// The published `tokenizer.json` of the built-in model.
 ///
 /// # Panics

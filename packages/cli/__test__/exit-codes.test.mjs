@@ -36,7 +36,7 @@ for (const [code, line, pattern] of [
 	[0, "import two.jsonl --dry-run", /"traces":2/],
 	[0, "import messages.json --dry-run", /"traces":1/],
 	[0, "compare one.jsonl two.jsonl --embedder off", /"change":0/],
-	[0, "doctor", /"error":null/],
+	[0, "doctor", /"onnxRuntime":{"library":"[^"]*onnxruntime[^"]*","version":"1\.21.*"error":null/],
 	[0, "score messages.json --embedder off", /"successFrom":"assumed"/],
 	[0, "explain messages.json --embedder off", /"successFrom":"assumed","confidenceFrom":"default"/],
 	[2, "scor one.jsonl", /unknown command/],

@@ -171,13 +171,15 @@ function say(message) {
 
 const warn = (text) => say(`${style("yellow", "warning:")} ${text}`);
 
+const UNAVAILABLE = "kp-score doctor shows what is missing; --embedder off scores without novelty";
+
 const HINTS = {
 	SUCCESS_UNKNOWN: "--assume-success true, false or skip decides for such runs",
 	UNKNOWN_FORMAT: "kp-score import --help lists the formats",
 	MODEL_MISMATCH:
 		"--novelty, --model, --pooling and --long-text must be as when the memory or store was made",
-	EMBEDDER_UNAVAILABLE:
-		"kp-score doctor shows what is missing; --embedder off scores without novelty",
+	EMBEDDER_UNAVAILABLE: UNAVAILABLE,
+	LIBRARY_UNAVAILABLE: UNAVAILABLE,
 };
 
 /** Shows what can be done about an error. Returns whether that is known. */

@@ -2,11 +2,10 @@
 
 use std::{
     fs::{File, Metadata},
-    io::{ErrorKind, Read},
+    io::Read,
     path::{Path, PathBuf},
 };
 
-use knowledgepulse_workers::available_cores;
 use memmap2::Mmap;
 use serde::Deserialize;
 
@@ -25,8 +24,6 @@ pub(crate) const VOCABULARY: &str = "vocabulary.bin";
 /// Files that only custom models have.
 pub(crate) const CONFIG: &str = "config.json";
 pub(crate) const TOKENIZER: &str = "tokenizer.json";
-/// The file beside the shipped library with its entry, as in the manifest.
-const LIBRARY_ENTRY: &str = "onnxruntime.json";
 /// The largest tokenizers have about 40 MB.
 pub(crate) const MAX_JSON_BYTES: u64 = 256 << 20;
 /// The version of the layout that is read.
@@ -101,22 +98,6 @@ impl BuiltInFiles {
         })?;
         entry.map(&self.path(name), threads, released)
     }
-}
-
-/// Checks a library against the entry beside it. Without an entry, or with one for another name, any library is right. An
-/// entry that exists but cannot be read, for example for lack of file descriptors, is an error.
-pub fn verify_library(path: &Path) -> Result<()> {
-    let beside = path.with_file_name(LIBRARY_ENTRY);
-    if beside.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-        return Ok(());
-    }
-    let json = read(&beside, MAX_JSON_BYTES)?;
-    let entry: Entry = serde_json::from_slice(&json)
-        .map_err(|error| EmbedError::file(&beside, format!("not a library entry: {error}")))?;
-    if path.file_name().is_some_and(|name| name == entry.name.as_str()) {
-        entry.map(path, &TextThreads::new(available_cores()), 0)?;
-    }
-    Ok(())
 }
 
 impl Entry {

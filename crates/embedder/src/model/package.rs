@@ -95,21 +95,30 @@ fn file_of_this_code() -> Option<PathBuf> {
 
 #[cfg(windows)]
 fn file_of_this_code() -> Option<PathBuf> {
-    use std::{ffi::OsString, os::windows::ffi::OsStringExt, ptr};
-
     use windows_sys::Win32::System::LibraryLoader::{
         GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-        GetModuleFileNameW, GetModuleHandleExW,
+        GetModuleHandleExW,
     };
     const FLAGS: u32 =
         GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
     let code = file_of_this_code as fn() -> Option<PathBuf> as *const u16;
-    let (mut module, mut name) = (ptr::null_mut(), vec![0; 1 << 15]);
+    let mut module = std::ptr::null_mut();
     // SAFETY: with these flags the address is that of any code, and the module keeps its count of references.
-    if unsafe { GetModuleHandleExW(FLAGS, code, &mut module) } == 0 {
+    unsafe { GetModuleHandleExW(FLAGS, code, &mut module) };
+    file_of_module(module)
+}
+
+/// Returns the file of a module that stays loaded; `None` for none.
+#[cfg(windows)]
+pub(crate) fn file_of_module(module: windows_sys::Win32::Foundation::HMODULE) -> Option<PathBuf> {
+    use std::{ffi::OsString, os::windows::ffi::OsStringExt};
+
+    use windows_sys::Win32::System::LibraryLoader::GetModuleFileNameW;
+    if module.is_null() {
         return None;
     }
-    // SAFETY: this code is in the module, which is therefore loaded, and `name` has the given length.
+    let mut name = vec![0; 1 << 15];
+    // SAFETY: `name` has the given length.
     let length = unsafe { GetModuleFileNameW(module, name.as_mut_ptr(), name.len() as u32) };
     Some(OsString::from_wide(&name[..length as usize]).into())
 }

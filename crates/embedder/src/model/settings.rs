@@ -1,9 +1,6 @@
 //! Which model is used, and how.
 
-use std::{
-    env::consts::{DLL_PREFIX, DLL_SUFFIX},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 use knowledgepulse_workers::available_cores;
 
@@ -69,7 +66,7 @@ impl ModelOptions {
 /// A model, and how it is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSettings {
-    /// The folder with the built-in model and the library, or why there is none.
+    /// The folder with the built-in model, or why there is none.
     pub package: Result<PackageFolder>,
     /// The folder of another model. Default: the built-in one.
     pub model: Option<PathBuf>,
@@ -77,8 +74,9 @@ pub struct ModelSettings {
     pub options: ModelOptions,
     /// The software that runs the model. Default: this crate for the built-in model, ONNX Runtime for another one.
     pub backend: Option<BackendKind>,
-    /// The ONNX Runtime library, for that backend. Default: the one of the package.
-    pub library: Option<PathBuf>,
+    /// The ONNX Runtime library, for that backend, or why there is none. Default: none, until
+    /// [`SharedModel::set_library`](crate::SharedModel::set_library).
+    pub library: Result<PathBuf>,
     /// The requested precision.
     pub precision: Precision,
     /// The threads for a text that is alone, at least 1.
@@ -86,14 +84,14 @@ pub struct ModelSettings {
 }
 
 impl ModelSettings {
-    /// Returns the default settings for the model and the library of a package.
+    /// Returns the default settings for the model of a package.
     pub fn of(package: Result<PackageFolder>) -> Self {
         Self {
             package,
             model: None,
             options: ModelOptions::default(),
             backend: None,
-            library: None,
+            library: no_library(),
             precision: Precision::default(),
             threads: available_cores(),
         }
@@ -105,22 +103,11 @@ impl ModelSettings {
     ///
     /// It is that of the built-in model, and there is no package.
     pub fn folder(&self) -> Result<PathBuf> {
-        self.model.clone().map_or_else(|| self.packaged("model"), Ok)
+        self.model.clone().map_or_else(|| self.packaged(), Ok)
     }
 
-    /// Returns the path of the ONNX Runtime library.
-    ///
-    /// # Errors
-    ///
-    /// It is that of the package, and there is no package.
-    pub fn library(&self) -> Result<PathBuf> {
-        // Not the usual name, so that another ONNX Runtime can be loaded into the same process.
-        let name = format!("{DLL_PREFIX}knowledgepulse_onnxruntime{DLL_SUFFIX}");
-        self.library.clone().map_or_else(|| self.packaged(&name), Ok)
-    }
-
-    fn packaged(&self, name: &str) -> Result<PathBuf> {
-        self.package.as_ref().map(|package| package.join(name)).map_err(Clone::clone)
+    fn packaged(&self) -> Result<PathBuf> {
+        self.package.as_ref().map(|package| package.join("model")).map_err(Clone::clone)
     }
 
     /// Returns whether the folder has the layout of the built-in model.
@@ -133,11 +120,6 @@ impl ModelSettings {
     /// Adds to the error of a missing file what users can do.
     pub(crate) fn advise(&self, error: EmbedError) -> EmbedError {
         let (path, what) = match &error {
-            EmbedError::Library { path, reason } if cfg!(target_env = "musl") => {
-                const ADVICE: &str = "there is no ONNX Runtime for musl: use the built-in model, or a system with glibc, or name a library that you have built";
-                let reason = format!("{reason}; {ADVICE}");
-                return EmbedError::Library { path: path.clone(), reason };
-            }
             EmbedError::File { path, what } if matches!(path.try_exists(), Ok(false)) => {
                 (path, what)
             }
@@ -165,13 +147,16 @@ impl ModelSettings {
         }
         let backend = if is_built_in { BackendKind::Native } else { BackendKind::Onnx };
         self.backend.get_or_insert(backend);
-        let packaged = Self::of(self.package.clone());
-        if self.backend == Some(BackendKind::Native) || self.library == packaged.library().ok() {
-            self.library = None;
+        if self.backend == Some(BackendKind::Native) {
+            self.library = no_library();
         }
-        if self.model == packaged.folder().ok() {
+        if self.model == self.packaged().ok() {
             self.model = None;
         }
         self
     }
+}
+
+fn no_library() -> Result<PathBuf> {
+    Err(EmbedError::Library("none was named or found".into()))
 }

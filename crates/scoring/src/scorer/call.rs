@@ -214,7 +214,7 @@ impl Call {
     fn candidate(
         &self,
         input: &Input,
-        embedded: Result<Embedded, Arc<str>>,
+        embedded: Result<Embedded>,
         nearest: Option<Found>,
     ) -> Outcome {
         let nearest = nearest.map(|Found { id, similarity, .. }| Nearest { similarity, id });
@@ -315,9 +315,9 @@ impl EmbeddedCall {
             let Some(text) = call.work.text() else { return Ok(Embedded::default()) };
             // Its answer was taken.
             if call.cancel.is_cancelled() {
-                return Err("cancelled".into());
+                return Err(Error::aborted());
             }
-            call.embedder.as_ref().map_err(Arc::clone)?.embed(&text, &call.cancel)
+            call.embedder.as_ref().map_err(Clone::clone)?.embed(&text, &call.cancel)
         };
         let is_required = call.embedder.as_ref().is_ok_and(|embedder| embedder.is_required());
         let embed = || match (embed(), &call.work, call.work.scored()) {
@@ -328,12 +328,12 @@ impl EmbeddedCall {
             }
             (Ok(embedded), ..) => Ok(embedded),
             (Err(reason), Work::WarmUp, _) if !is_required => {
-                Err(Ok(Outcome::WarmedUp(Err(reason))))
+                Err(Ok(Outcome::WarmedUp(Err(reason.into()))))
             }
             (Err(reason), _, Some(Input { trace, .. })) if !is_required => {
-                Err(Ok(call.score(trace, Novelty::NoEmbedder(reason), false)))
+                Err(Ok(call.score(trace, Novelty::NoEmbedder(reason.into()), false)))
             }
-            (Err(reason), ..) => Err(Err(Error::embedder_unavailable(reason))),
+            (Err(reason), ..) => Err(Err(Error::of_required(reason))),
         };
         let embedded = catch_unwind(AssertUnwindSafe(embed))
             .unwrap_or_else(|_| Err(Err(Error::internal("embedding panicked"))));
@@ -386,8 +386,12 @@ mod tests {
     fn ahead(work: Work) -> (EmbeddedCall, Receiver<Result<Outcome>>) {
         let (sender, answers) = channel();
         let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
-        let call =
-            Call::new(Common::new(ScorerOptions::default()), work, Err("none".into()), reply);
+        let call = Call::new(
+            Common::new(ScorerOptions::default()),
+            work,
+            Err(Error::embedder_unavailable("none")),
+            reply,
+        );
         let later = Instant::now() + Duration::from_secs(3600);
         call.owed().as_mut().expect("no answer yet").submitted = later;
         (EmbeddedCall { ended: later, ..EmbeddedCall::embed(call) }, answers)

@@ -9,7 +9,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    Id, Novelty, Scorer,
+    Error, Id, Novelty, Scorer,
     embed::TextFacts,
     scorer::{CallHandle, Outcome, Report, ScorerOptions, Work},
 };

@@ -45,7 +45,12 @@ fn candidate(id: &str, vector: Option<&[f64]>) -> Candidate {
     let embedding = vector.map(|vector| vector.iter().map(|x| *x as f32).collect());
     let embedded = embedding.map(|embedding| Embedded { embedding, ..Embedded::default() });
     let trace = input(&trace(json!({ "id": id }))).trace;
-    Candidate::new(&trace, embedded.ok_or_else(|| "none".into()), None, &Profiles::default())
+    Candidate::new(
+        &trace,
+        embedded.ok_or_else(|| Error::embedder_unavailable("none")),
+        None,
+        &Profiles::default(),
+    )
 }
 
 fn similarity(a: &[f64], b: &[f64]) -> f64 {

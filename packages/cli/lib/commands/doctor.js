@@ -1,5 +1,6 @@
 /** kp-score doctor */
 const { availableParallelism, cpus } = require("node:os");
+const { resolve } = require("node:path");
 const { Exit, atEnd, exitCodeOf } = require("../exit.js");
 const { Output, show } = require("../output.js");
 const { style } = require("../terminal.js");
@@ -49,6 +50,9 @@ async function examine({ precision }) {
 		const { Scorer } = require("@knowledgepulse/scoring");
 		found.scoring = require("@knowledgepulse/scoring/package.json").version;
 		found.addon = Object.keys(require.cache).find((path) => path.endsWith(".node")) ?? null;
+		const given = process.env.KNOWLEDGEPULSE_SCORING_LIBRARY;
+		const findRuntime = require("@knowledgepulse/scoring/internal/runtime");
+		found.onnxRuntime = given ? { library: resolve(given) } : findRuntime();
 		scorer = new Scorer({ embedder: "required", precision });
 		atEnd(() => scorer.close());
 		result = { ...(await timed(scorer)), error: null };
@@ -61,8 +65,8 @@ async function examine({ precision }) {
 }
 
 function textOf({ embedder = {}, error, ...found }) {
-	const { backend, library, libraryVersion, model, modelName, precision, state } = embedder;
-	const version = libraryVersion ? ` (${libraryVersion})` : "";
+	const { backend, model, modelName, precision, state } = embedder;
+	const { library, reason, version = "KNOWLEDGEPULSE_SCORING_LIBRARY" } = found.onnxRuntime ?? {};
 	const facts = {
 		platform: `${found.platform}, Node.js ${found.node}`,
 		processor: `${found.cpu ?? "unknown"}, ${found.cores} cores`,
@@ -71,7 +75,7 @@ function textOf({ embedder = {}, error, ...found }) {
 		addon: found.addon,
 		embedder: backend && `${state}, ${backend}, ${precision}`,
 		model: modelName && `${modelName}, in ${model}`,
-		library: library && `${library}${version}`,
+		library: library ? `${library} (${version})` : reason && `none: ${reason}`,
 		threads: found.threads,
 		score:
 			found.scoreMs &&

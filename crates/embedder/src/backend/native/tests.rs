@@ -2,7 +2,7 @@
 
 use std::{sync::LazyLock, thread};
 
-use knowledgepulse_test_support::package_folder;
+use knowledgepulse_test_support::{onnx_runtime, package_folder};
 
 use super::*;
 use crate::{
@@ -42,8 +42,11 @@ const ROUNDING: f32 = 2e-6;
 #[cfg_attr(target_env = "musl", ignore = "there is no ONNX Runtime")]
 fn exact_gives_the_vectors_of_the_graph_in_onnx_runtime() {
     let onnx = Some(BackendKind::Onnx);
-    let settings =
-        ModelSettings { backend: onnx, ..ModelSettings::of(PackageFolder::new(&package_folder())) };
+    let settings = ModelSettings {
+        backend: onnx,
+        library: Ok(onnx_runtime()),
+        ..ModelSettings::of(PackageFolder::new(&package_folder()))
+    };
     let folder = ModelFolder::open(&settings).unwrap();
     let (_, onnx) = folder.load(&settings, &LoadTimes::begin()).unwrap();
     let never = CancelToken::default();

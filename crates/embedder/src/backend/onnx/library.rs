@@ -1,8 +1,11 @@
 //! The ONNX Runtime library: loaded once in a process, on first use, never unloaded.
 
+#[cfg(unix)]
+use std::os::unix::ffi::OsStrExt;
 use std::{
+    env::consts::DLL_PREFIX,
     error::Error,
-    ffi::CStr,
+    ffi::{CStr, OsStr},
     fs, io,
     mem::transmute,
     path::{Path, PathBuf},
@@ -21,12 +24,10 @@ use ort::{
 
 use crate::{
     embed_error::{EmbedError, Result},
-    model::files::{regular_file, verify_library},
+    model::files::regular_file,
 };
 
 struct LoadedLibrary {
-    /// The path that the user gave.
-    path: PathBuf,
     /// The canonical path.
     file: PathBuf,
     version: String,
@@ -36,8 +37,8 @@ struct LoadedLibrary {
 static LIBRARY: OnceCell<LoadedLibrary> = OnceCell::new();
 static ENVIRONMENT: OnceCell<Environment> = OnceCell::new();
 
-/// Disables the telemetry client of ONNX Runtime, for a library of the user's own: some versions have one, the shipped
-/// library has none. Only an environment variable switches it off, which is set here unless the user has set it.
+/// Disables the telemetry client that some versions of ONNX Runtime have. Only an environment variable switches it off,
+/// which is set here unless the user has set it.
 pub fn disable_telemetry() {
     static ONCE: Once = Once::new();
     const VARIABLE: &str = "ORT_DISABLE_TELEMETRY";
@@ -52,26 +53,83 @@ pub fn disable_telemetry() {
 
 /// Returns the environment of the library at `path`. Checks and loads it, unless it is loaded.
 pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
-    let failed = |error: io::Error| library_error(path, error.to_string());
-    // The loader would search for a bare name, and the working directory may change.
-    let path = &std::path::absolute(path).map_err(failed)?;
-    // The loader's own message for a missing file is about the search path, not about the file.
-    let file = fs::canonicalize(path).map_err(failed)?;
-    regular_file(&file)?;
-    let failed = |reason| library_error(path, reason);
+    let failed = |reason| EmbedError::Library(format!("{}: {reason}", path.display()));
+    // The loader would search for a bare name, and its message for a missing file is about where it has searched.
+    let file = fs::canonicalize(path).map_err(|error| failed(error.to_string()))?;
+    let file = regular_file(&file).map(|_| file).map_err(|_| failed("expected a file".into()))?;
     let loaded = LIBRARY.get_or_try_init(|| {
-        verify_library(path)?;
-        load(path, &file).map_err(failed)
-    })?;
-    if loaded.file != file {
-        let loaded = loaded.path.display();
-        return Err(failed(format!("{loaded} is loaded already, and a process can have only one")));
-    }
+        let first = loaded_file().unwrap_or_else(|| file.clone());
+        require_same(&first, &file)?;
+        load(first)
+    });
+    let loaded = loaded.map_err(failed)?;
+    require_same(&loaded.file, &file).map_err(failed)?;
     ENVIRONMENT.get_or_try_init(make_environment).map_err(|error| failed(error.to_string()))
 }
 
-fn library_error(path: &Path, reason: String) -> EmbedError {
-    EmbedError::Library { path: path.to_owned(), reason }
+/// Fails unless a file is the library that is loaded, perhaps under another name. A second one of its kind would have the
+/// names of the first, by which the loader finds it for others, and a state of its own.
+fn require_same(loaded: &Path, file: &Path) -> Result<(), String> {
+    let is_same = || Some(fs::read(loaded).ok()? == fs::read(file).ok()?);
+    if loaded == file || is_same() == Some(true) {
+        return Ok(());
+    }
+    let loaded = loaded.display();
+    Err(format!(
+        "{loaded} is loaded already, and a process can have only one; the option library may name that"
+    ))
+}
+
+/// Returns the file of an ONNX Runtime that is loaded, whoever has loaded it.
+fn loaded_file() -> Option<PathBuf> {
+    let name = format!("{DLL_PREFIX}onnxruntime.");
+    let is_named = |file: &OsStr| file.to_str().is_some_and(|file| file.starts_with(&name));
+    let found = loaded_files().into_iter().find(|file| file.file_name().is_some_and(is_named))?;
+    Some(fs::canonicalize(&found).unwrap_or(found))
+}
+
+/// Returns the files of the libraries that are loaded.
+#[cfg(all(unix, not(target_os = "macos")))]
+fn loaded_files() -> Vec<PathBuf> {
+    unsafe extern "C" fn add(
+        info: *mut libc::dl_phdr_info,
+        _: usize,
+        files: *mut libc::c_void,
+    ) -> libc::c_int {
+        // SAFETY: the loader passes a library, which has a name, and what it was given.
+        unsafe {
+            let name = CStr::from_ptr((*info).dlpi_name).to_bytes();
+            (*files.cast::<Vec<PathBuf>>()).push(OsStr::from_bytes(name).into());
+        }
+        0
+    }
+    let mut files = Vec::new();
+    // SAFETY: `add` gets what it expects, and nothing else has it meanwhile.
+    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut files).cast()) };
+    files
+}
+
+/// Returns the files of the libraries that are loaded.
+#[cfg(target_os = "macos")]
+fn loaded_files() -> Vec<PathBuf> {
+    // SAFETY: this only reads a counter.
+    let count = unsafe { libc::_dyld_image_count() };
+    let file = |index| {
+        // SAFETY: a name is null, if the library is gone, or a string.
+        let name =
+            unsafe { libc::_dyld_get_image_name(index).as_ref().map(|name| CStr::from_ptr(name)) };
+        name.map(|name| OsStr::from_bytes(name.to_bytes()).into())
+    };
+    (0..count).filter_map(file).collect()
+}
+
+/// Returns the file of the library of this name, which Windows gives to whoever else needs one of this name.
+#[cfg(windows)]
+fn loaded_files() -> Vec<PathBuf> {
+    use windows_sys::{Win32::System::LibraryLoader::GetModuleHandleW, core::w};
+    // SAFETY: the name is a string.
+    let module = unsafe { GetModuleHandleW(w!("onnxruntime.dll")) };
+    crate::model::package::file_of_module(module).into_iter().collect()
 }
 
 /// Returns the version of the library, once it is loaded.
@@ -86,13 +144,13 @@ fn make_environment() -> ort::Result<Environment> {
     Ok(environment)
 }
 
-fn load(path: &Path, file: &Path) -> Result<LoadedLibrary, String> {
+fn load(file: PathBuf) -> Result<LoadedLibrary, String> {
     #[cfg(target_os = "linux")]
     {
         check_processors(|file| fs::read_to_string(file).unwrap_or_default())?;
-        check_complete(file)?;
+        check_complete(&file)?;
     }
-    let library = open(path).map_err(|error| match with_sources(&error) {
+    let library = open(&file).map_err(|error| match with_sources(&error) {
         reason if reason.contains("failed to map segment") => {
             format!("{reason}; its file system must not be mounted with noexec")
         }
@@ -105,7 +163,7 @@ fn load(path: &Path, file: &Path) -> Result<LoadedLibrary, String> {
     ort::set_api(api);
     // Never unloaded: its threads and sessions may outlive this crate's statics.
     std::mem::forget(library);
-    Ok(LoadedLibrary { path: path.to_owned(), file: file.to_owned(), version })
+    Ok(LoadedLibrary { file, version })
 }
 
 type ErrorCodeOf = unsafe extern "system" fn(*const OrtStatus) -> OrtErrorCode;
@@ -157,7 +215,9 @@ fn interface(library: &Library) -> Result<(OrtApi, String), String> {
     let version = version.to_string_lossy().into_owned();
     let minor = version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(0);
     if minor < ORT_API_VERSION {
-        return Err(format!("expected version 1.{ORT_API_VERSION} or later, got {version}"));
+        return Err(format!(
+            "expected version 1.{ORT_API_VERSION} or later, got {version}; npm install onnxruntime-node"
+        ));
     }
     // SAFETY: this version has the function, which returns a static table or null.
     let api = unsafe { (base.GetApi)(ORT_API_VERSION).as_ref() };
@@ -226,19 +286,16 @@ fn mapped_bytes(head: &[u8]) -> u64 {
 mod tests {
     use std::ffi::c_char;
 
-    use knowledgepulse_test_support::package_folder;
+    use knowledgepulse_test_support::onnx_runtime;
     use ort::sys::OrtStatusPtr;
 
     use super::*;
-    use crate::{ModelSettings, PackageFolder};
 
     #[test]
     #[cfg_attr(target_env = "musl", ignore = "there is no ONNX Runtime")]
     fn error_code_of_an_unknown_status_is_that_of_a_failure() {
         type Create<Code> = unsafe extern "system" fn(Code, *const c_char) -> OrtStatusPtr;
-        let package = PackageFolder::new(&package_folder());
-        let library = ModelSettings::of(package).library().unwrap();
-        environment(&library).unwrap();
+        environment(&onnx_runtime()).unwrap();
         // 24 is the system's number for too many open files.
         for (number, expected) in [(3, OrtErrorCode::ORT_NO_SUCHFILE), (24, OrtErrorCode::ORT_FAIL)]
         {

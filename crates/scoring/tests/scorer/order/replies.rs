@@ -83,7 +83,7 @@ fn submit_answers_at_once_without_embedding_but_after_the_calls_before() {
     let absent = || {
         let (sender, receiver) = mpsc::channel();
         let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
-        scorer.submit(Work::Score(says("1")), Err(FAILURE.into()), reply);
+        scorer.submit(Work::Score(says("1")), Err(Error::embedder_unavailable(FAILURE)), reply);
         receiver
     };
     report(absent().try_recv().expect("an answer"));
