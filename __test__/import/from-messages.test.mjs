@@ -85,7 +85,7 @@ test("fromMessages returns what it skipped with the trace", async () => {
 });
 
 test("fromMessages rejects if a call cannot be read, unless errors are collected", async () => {
-	const unread = { type: "call-of-tomorrow", toolName: "f" };
+	const unread = { type: "call-of-tomorrow", toolName: "f", input: {} };
 	const known = { type: "tool-call", toolCallId: "1", toolName: "f", input: {} };
 	for (const content of [[unread], [unread, known]]) {
 		const messages = [...conversation("one"), { role: "assistant", content }];

@@ -39,11 +39,14 @@ const EXAMPLE = z.object({
 	tools: z.array(z.strictObject({ type, function: z.strictObject(definition) })).optional(),
 });
 
-/** Checks that the messages after each call answer it once. Returns the number of those that say that there is no result. */
+/**
+ * Checks that the messages after each call answer it once; results of no call may come elsewhere. Returns the number of
+ * those that say that there is no result.
+ */
 function checkCalls(messages, place) {
 	const [ids, waiting] = [new Set(), new Set()];
 	for (const { role, tool_call_id, tool_calls = [] } of [...messages, { role: "user" }]) {
-		if (role === "tool") assert.ok(waiting.delete(tool_call_id), `${place}: ${tool_call_id}`);
+		if (role === "tool") assert.ok(waiting.delete(tool_call_id) || waiting.size === 0, place);
 		else assert.equal(waiting.size, 0, `${place}: ${[...waiting]}`);
 		for (const { id } of tool_calls) {
 			assert.ok(!ids.has(id), `${place}: ${id}`);
@@ -61,15 +64,16 @@ const BETWEEN = "results stand between the calls of one answer";
 
 /** Logs whose steps come again in another order or type, because results follow the message with their calls. */
 const OTHERS = {
+	"claude-code/one-record.jsonl": LATER,
 	"claude-code/team.jsonl": LATER,
 	"copilot-cli/one-request.jsonl": BETWEEN,
-	"messages/parts.jsonl": WITHIN,
+	"junie/events.jsonl": BETWEEN,
+	"messages/beside.jsonl": WITHIN,
 	"messages/responses.json": WITHIN,
 	"mini-swe-agent/text.json": LATER,
 	"opencode/export-2.json": LATER,
 	"opencode/export.json": LATER,
 	// Recorded ones.
-	"ai-sdk/written-parts.json": LATER,
 	"claude-code/written-traps.jsonl": BETWEEN,
 	"copilot-cli/written-events.jsonl": LATER,
 	"langfuse/claude-agent.json": LATER,
@@ -151,10 +155,10 @@ test("toMessages puts the calls of an answer into one message, and marks results
 				made("call_2", "h", "{}"),
 			],
 		},
-		result("call_1", "Error: of the list", "success"),
-		result("a", "no", "error"),
+		result("a", "Error: of the list", "success"),
+		result("call_1", "no", "error"),
 		result("call_2", "(no result)", "unanswered"),
-		{ role: "user", content: "once more" },
+		{ role, content: "once more", tool_call_id: "a" },
 	]);
 	assert.deepEqual([tools, unanswered], [undefined, 1]);
 	const { provenance } = await fromMessages(messages, { success: true, provenance: true });

@@ -63,7 +63,7 @@ type ImportErrorCode =
 	 * `cause`.
 	 */
 	| "UNREADABLE"
-	/** The messages given to {@link fromMessages} contain no trace. */
+	/** A log of a known format, or the messages given to {@link fromMessages}, contain no trace. */
 	| "NO_TRACE";
 
 /**

@@ -44,7 +44,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Lines in the order of their traces.
 pub struct Lines {
     /// Whether errors are lines. If not, the first one ends reading.
-    collects: bool,
+    pub collects: bool,
     /// Whether input is wanted before all lines are taken.
     reads_ahead: bool,
     state: Mutex<State>,

@@ -192,6 +192,10 @@ impl Reading {
                         Err(json) => Slot::Failed(json),
                     }
                 }
+                // It is in the report, and ends nothing: other inputs may have traces.
+                (Some(Err(error)), _) if error.code == Code::NoTrace && !self.lines.collects => {
+                    continue;
+                }
                 (Some(Err(error)), _) => failed(error),
             };
             self.lines.push(slot);

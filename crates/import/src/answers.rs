@@ -3,9 +3,13 @@
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     hash::Hash,
+    iter,
 };
 
-use crate::{call::Call, events::Event};
+use crate::{
+    call::{Call, Turn},
+    events::Event,
+};
 
 /// Calls that wait for something, each under several keys.
 #[derive(Default)]
@@ -40,25 +44,53 @@ impl<K: Eq + Hash> Waiting<K> {
     }
 }
 
-/// Returns for each result, in order, the number of the call before it that it answers: the latest one with its id;
-/// without an id the first one without an answer, and with its name if it has one.
+/// The calls with an id.
+struct Named {
+    turn: Turn,
+    /// Those of the last turn without an answer, and the last of all.
+    waiting: VecDeque<usize>,
+    last: usize,
+}
+
+/// Returns for each result, in order, the number of the call before it that it answers: of those with its id the first
+/// of the last turn without an answer, or else the last one; without an id the first call without an answer, and with
+/// its name if it has one. An id that no call has answers a call of its name without an id.
 pub fn answered_calls(events: &[Event]) -> Vec<Option<usize>> {
     let mut calls = 0;
-    let mut by_id: HashMap<&str, usize> = HashMap::new();
-    // By name and all together.
-    let mut waiting: Waiting<Option<&str>> = Waiting::default();
+    let mut by_id: HashMap<&str, Named> = HashMap::new();
+    // By name and all together; of those without an id (`true`), and of all.
+    let mut waiting: Waiting<(bool, Option<&str>)> = Waiting::default();
     let mut answered = Vec::new();
     for event in events {
         match event {
-            Event::Call(Call { id, name, .. }) => {
-                by_id.extend(id.as_deref().map(|id| (id, calls)));
-                waiting.add(calls, [None, Some(&**name)]);
+            Event::Call(Call { id, name, turn, .. }) => {
+                if let Some(id) = id {
+                    let new = || Named { turn: *turn, waiting: VecDeque::new(), last: calls };
+                    let named = by_id.entry(id).or_insert_with(new);
+                    if named.turn != *turn {
+                        *named = new();
+                    }
+                    named.waiting.push_back(calls);
+                    named.last = calls;
+                }
+                let name = Some(&**name);
+                waiting.add(calls, [(false, None), (false, name)]);
+                waiting.add(calls, id.is_none().then_some((true, name)));
                 calls += 1;
             }
             Event::Result(result) => {
+                let name = result.name.as_deref();
                 let call = match &result.id {
-                    Some(id) => by_id.get(&**id).copied(),
-                    None => waiting.take([result.name.as_deref()]),
+                    Some(id) if id.is_empty() => None,
+                    Some(id) => match by_id.get_mut(&**id) {
+                        Some(named) => {
+                            let mut open = iter::from_fn(|| named.waiting.pop_front());
+                            let first = open.find(|call| !waiting.taken.contains(call));
+                            Some(first.unwrap_or(named.last))
+                        }
+                        None => name.and_then(|name| waiting.take([(true, Some(name))])),
+                    },
+                    None => waiting.take([(false, name)]),
                 };
                 waiting.taken.extend(call);
                 answered.push(call);

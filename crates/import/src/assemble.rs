@@ -13,7 +13,6 @@ use crate::{
     imported::Imported,
     json::{self, MAX_TEXT, is_longer, json_of},
     limits::{MAX_VALUES, TOO_MANY_VALUES},
-    messages::has_call_type,
     options::{AssumeSuccess, Confidence, Options, UnreadCalls},
     provenance::{IMPORTER, Origin, Provenance, Source},
     run::Run,
@@ -57,8 +56,7 @@ pub fn trace_of(
         UnreadCalls::RejectAll => calls.count() == 0,
         UnreadCalls::RejectAny => true,
     };
-    let by_type = run.skipped.part_types().filter(|kind| has_call_type(kind));
-    let unread: BTreeSet<_> = by_type.chain(run.possible_calls.part_types()).collect();
+    let unread: BTreeSet<_> = run.possible_calls.part_types().collect();
     if rejects && !unread.is_empty() {
         let types = unread.into_iter().take(SHOWN_TYPES).collect::<Vec<_>>().join(", ");
         let found = format!("expected calls of a known shape, found parts of the types {types}");
@@ -171,9 +169,15 @@ pub fn trace_of(
 fn objective_of(run: &mut Run, events: &[Event], options: &Options) -> Option<(String, Origin)> {
     let given = options.objective.clone().map(|text| (text, Origin::Option));
     let field = run.objective.take().map(|text| (text, Origin::Field));
-    let human = || Some((events.iter().find_map(Event::human)?.clone(), Origin::Human));
-    let first = |run: &mut Run| run.fallback.take_if(|_| run.is_command_first);
-    given.or(field).or_else(|| first(run)).or_else(human).or_else(|| run.fallback.take())
+    let human = events.iter().position(|event| event.human().is_some());
+    let instead = run.instead.take();
+    // Whether a command was answered before a person said anything.
+    let before = &events[..human.unwrap_or(events.len())];
+    let is_answer = |event: &Event| matches!(event, Event::Thought { .. } | Event::Call(_));
+    let is_first = matches!(instead, Some((_, Origin::Command))) && before.iter().any(is_answer);
+    let human = human.and_then(|place| Some((events[place].human()?.clone(), Origin::Human)));
+    let asked = if is_first { instead.or(human) } else { human.or(instead) };
+    given.or(field).or(asked).or_else(|| run.fallback.take())
 }
 
 /// Returns the last answer of the assistant, or else the content of the last step that has one.

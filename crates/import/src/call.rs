@@ -104,6 +104,11 @@ impl CallInput {
             return Self::of_value(input)
                 .unwrap_or_else(|| Self::of_text("raw", &input.canonical()));
         };
+        Self::of_json(text)
+    }
+
+    /// Returns an input that was recorded as text.
+    pub fn of_json(text: &str) -> Self {
         if json::is_blank(text) {
             return Self::of([]);
         }

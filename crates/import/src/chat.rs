@@ -48,12 +48,13 @@ pub struct Given {
     pub is_kept: bool,
     names: HashSet<String>,
     tools: Vec<Document<'static>>,
+    size: usize,
 }
 
 impl Given {
     /// Returns the size in bytes.
     pub fn size(&self) -> usize {
-        self.tools.iter().map(Document::size).sum()
+        self.size
     }
 
     /// Adds the tools of a request whose names are new.
@@ -78,7 +79,9 @@ impl Given {
         if let Some(name) = tool.name("name")
             && self.names.insert(name.into())
         {
-            self.tools.push(Document::copy(tool).unwrap_or_default());
+            let tool = Document::copy(tool).unwrap_or_default();
+            self.size += tool.size();
+            self.tools.push(tool);
         }
     }
 }
@@ -242,7 +245,15 @@ fn messages<'a>(
                 }
                 _ if json::is_blank(&result.text) => {}
                 // No call has two.
-                _ => all.extend(missing.take().into_iter().chain([&*result.text]).map(user)),
+                _ => {
+                    all.extend(missing.take().map(user));
+                    let id = result.id.as_deref().unwrap_or("unknown");
+                    all.push(match id {
+                        // What a program reports.
+                        "" => user(&result.text),
+                        id => Message::answering(id, Some(result)),
+                    });
+                }
             },
         }
     }

@@ -18,6 +18,8 @@ pub enum Code {
     UnknownFormat,
     /// Most records of an input, or all calls of a run, have no known format.
     UnknownRecords,
+    /// An input of a known format has no run that gives a trace.
+    NoTrace,
     /// A line, a document or a run exceeds a limit, or there is no memory for it.
     TooLarge,
     /// The log does not say whether a run succeeded, and the options do not say what to assume.

@@ -13,7 +13,7 @@ use crate::{
     events::Event,
     ids::hash,
     json::{Members, Value},
-    pattern::{Pattern, regex},
+    messages::REFUSED,
     skipped::Skipped,
     time,
 };
@@ -78,6 +78,7 @@ pub struct Collected {
     by_message: HashMap<u32, Tokens>,
     /// Hashes of the names of the models.
     models: HashSet<u64>,
+    size_of_models: usize,
     /// The first and the last time, and those of records, in milliseconds.
     times: Option<(i64, i64)>,
     records: Option<(i64, i64)>,
@@ -159,9 +160,8 @@ impl RunFacts {
     /// Returns the approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         let texts = [&self.cwd, &self.branch].into_iter().flatten().map(String::len);
-        let models = self.models.iter().map(|name| name.len() + size_of::<(String, u64)>());
         let by_message = self.collected.by_message.len() * size_of::<(u32, Tokens)>();
-        by_message + texts.chain(models).sum::<usize>()
+        by_message + self.collected.size_of_models + texts.sum::<usize>()
     }
 
     /// Adds the tokens of a model call.
@@ -176,6 +176,7 @@ impl RunFacts {
 
     pub(crate) fn model(&mut self, name: Option<&str>) {
         if let Some(name) = name.filter(|name| self.collected.models.insert(hash(name))) {
+            self.collected.size_of_models += name.len() + size_of::<(String, u64)>();
             self.models.push(name.into());
         }
     }
@@ -214,15 +215,6 @@ impl RunFacts {
         }
     }
 }
-
-/// Results of calls that a person refused, in the words of Claude Code, Codex, opencode, Gemini CLI and frameworks.
-static REFUSED: Pattern = Pattern::new(|| {
-    let agents = "The user doesn't want to proceed|(?:(?:exec )?command|patch) rejected by user|\
-                  The user rejected permission to use this specific tool call|\
-                  \\[Operation Cancelled\\] Reason: User did not allow tool call";
-    let frameworks = r"Tool (?:execution was not approved\.|call was not approved by the user)";
-    regex(&format!(r"^[ \t\r\n]*(?:{agents}|{frameworks})"))
-});
 
 impl RunFacts {
     /// Completes what readers collected with what follows from the events, whose results answer these calls.

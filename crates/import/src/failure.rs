@@ -37,15 +37,18 @@ pub fn is_failure(text: &str) -> bool {
         // The OpenAI Agents SDK and Mastra say nowhere else that a tool failed or was refused.
         let failed = r"An error occurred while running the tool\.";
         let refused = r"Tool (?:execution was not approved\.|call was not approved by the user)";
-        let other =
-            r"<tool_use_error>|<system>ERROR:|(?i:error)\b|Traceback \(most recent call last\)";
-        regex(&format!(r"^[ \t\r\n]*(?:{failed}|{refused}|{other})"))
+        let doing = "calling|editing|executing|fetching|invoking|parsing|reading|running|writing";
+        let error = format!(
+            r"ERROR(?:\s|\z)|(?i:error(?:\[[a-z0-9]+\])?(?::(?:\s|\z)|\s*\z)|error (?:{doing}) )"
+        );
+        let other = r"<tool_use_error>|<system>ERROR:|Traceback \(most recent call last\)";
+        regex(&format!(r"^[ \t\r\n]*(?:{failed}|{refused}|{error}|{other})"))
     });
     static EXIT: Pattern = Pattern::new(|| {
         let program = "(?:the )?(?:(?:command|process|script|program) )?";
         let verb = "(?:(?:exited|completed|finished|failed|terminated|returned) with )?";
         let code = "(?:exit code|exit status|return code|returncode)";
-        let number = r"[:=]? *(-?(?:0|[1-9][0-9]*))\b";
+        let number = r"[:=]? *(-?(?:0|[1-9][0-9]*))[.:\])]*[ \t\r]*$";
         let tag = "<returncode>(-?(?:0|[1-9][0-9]*))</returncode>";
         regex(&format!(
             r"(?im)^[\[(]*(?:{program}{verb}{code}{number}|{program}exited with code{number}|{tag})"
@@ -54,37 +57,31 @@ pub fn is_failure(text: &str) -> bool {
     // What is in each of these, and found faster. (`s` has another form beyond ASCII.)
     static MAY_EXIT: Pattern = Pattern::new(|| regex("(?i-u:code|tatu)"));
     static HEADER: Pattern = Pattern::new(|| regex(r"^\s*(?:[A-Z][A-Za-z ]*: [^\n]*\n)*$"));
-    let has_beginning = BEGINNING.is_match(text);
-    let mut has_failed = false;
+    static TRAILER: Pattern =
+        Pattern::new(|| regex(r"^[^\n]*(?:\n(?:\[[^\n]*\]|[A-Z][A-Za-z ]*: [^\n]*|)\r?)*\s*$"));
+    let is_exit = MAY_EXIT.is_match(text);
     let mut last = None;
-    let may_exit = MAY_EXIT.is_match(text);
-    for found in may_exit.then(|| EXIT.captures_iter(text)).into_iter().flatten() {
+    for found in is_exit.then(|| EXIT.captures_iter(text)).into_iter().flatten() {
         let code = found.iter().skip(1).flatten().next();
-        let is_zero = code.is_some_and(|code| code.as_str() == "0");
+        let has_failed = code.is_some_and(|code| code.as_str() != "0");
         let place = found.get_match().start();
-        let is_header = last.is_none() && !has_beginning && HEADER.is_match(&text[..place]);
-        // What the output says is no exit code.
-        if is_header {
-            return !is_zero;
+        // What the output says between is no exit code.
+        if last.is_none() && HEADER.is_match(&text[..place]) {
+            return has_failed;
         }
-        has_failed |= !is_zero;
-        last = Some((place, is_zero));
+        last = Some((place, has_failed));
     }
-    match last {
-        Some((place, true)) if is_trailer(&text[place..]) => false,
-        _ => has_failed || has_beginning || is_error_object(text),
+    match last.filter(|(place, _)| TRAILER.is_match(&text[*place..])) {
+        Some((_, has_failed)) => has_failed,
+        None => BEGINNING.is_match(text) || is_error_object(text),
     }
-}
-
-/// Returns whether all lines are in brackets, as those after the output of a command.
-fn is_trailer(lines: &str) -> bool {
-    lines.trim_end().lines().all(|line| line.starts_with('[') && line.ends_with(']'))
 }
 
 fn is_error_object(text: &str) -> bool {
     // Few outputs have one of these, and most are not read again.
-    static NAME: Pattern =
-        Pattern::new(|| regex(r#""(?:error|isError|is_error|success|status|exit_code|metadata)""#));
+    static NAME: Pattern = Pattern::new(|| {
+        regex(r#""(?:error|isError|is_error|success|status|exit_code|returncode|metadata)""#)
+    });
     let is_object = text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{');
     if !is_object || !NAME.is_match(text) {
         return false;
@@ -99,11 +96,15 @@ fn is_error_object(text: &str) -> bool {
         Some(Kind::Array(elements)) => !elements.is_empty(),
         Some(Kind::Object(object)) => object.members().next().is_some(),
     };
+    // As Codex wrote it until 2025.
+    let code = value
+        .first(&["exit_code", "returncode"])
+        .or_else(|| value.object("metadata").get("exit_code"));
+    if let Some(has_failed) = has_failed(code) {
+        return has_failed;
+    }
     error
         || flag(value) == Some(true)
         || value.flag("success") == Some(false)
         || value.text("status") == Some("error")
-        || has_failed(value.get("exit_code")) == Some(true)
-        // As Codex wrote it until 2025.
-        || has_failed(value.object("metadata").get("exit_code")) == Some(true)
 }

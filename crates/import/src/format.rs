@@ -55,6 +55,8 @@ pub enum Pending {
     /// A run that is not a trace yet.
     Run(&'static Format, Box<Run>),
     Done(Box<Result<Imported, Error>>),
+    /// The end of the input.
+    End,
 }
 
 /// Takes what readers find.

@@ -75,6 +75,22 @@ struct Input {
     unknown_names: BTreeSet<String>,
 }
 
+/// Returns what an input of a known format held that has given neither a trace nor an error. Runs that are left out as
+/// the options say are known.
+fn no_trace(report: &InputReport) -> Option<String> {
+    let is_wanted = |(reason, _): (&str, u64)| reason != "success_unknown";
+    let is_silent = report.traces == 0 && report.error_count == 0 && !report.formats.is_empty();
+    let reasons = report.skipped.iter().map(|(reason, count)| format!("{reason} {count}"));
+    let reasons = reasons.take(SHOWN_NAMES).collect::<Vec<_>>().join(", ");
+    let held = if reasons.is_empty() { "nothing that is read".into() } else { reasons };
+    (is_silent && report.skipped.iter().all(is_wanted)).then(|| {
+        format!(
+            "expected a run with an answer, found none in a log of {}: {held}",
+            report.formats.join(", ")
+        )
+    })
+}
+
 impl Importer {
     /// Returns an importer.
     pub fn new(options: Options) -> Self {
@@ -171,8 +187,9 @@ impl Importer {
                     format!("expected a log of one of the formats {names}, found none")
                 }
             };
-            self.add_error(Code::UnknownFormat, None, &found);
+            return self.add_error(Code::UnknownFormat, None, &found);
         }
+        self.pending.push_back((self.reports.len() - 1, Pending::End));
     }
 
     /// Ends the input with an error of the caller, who could not read all of it.
@@ -209,6 +226,10 @@ impl Importer {
             let report = self.reports.get_mut(index)?;
             let result = match pending {
                 Pending::Done(result) => *result,
+                Pending::End => match no_trace(report) {
+                    Some(found) => Err(Error::new(Code::NoTrace, &report.name, None, &found)),
+                    None => continue,
+                },
                 Pending::Run(format, mut run) => {
                     let line = run.line;
                     let source = Source { name: report.name.clone(), line };

@@ -17,8 +17,12 @@ pub enum Kind {
     Other,
 }
 
-/// The end of the types of results that Anthropic's servers give.
-pub const OF_TOOL: &str = "_tool_result";
+/// The types of results that Anthropic's servers give.
+pub const OF_SERVERS: [&str; 8] = [
+    "advisor_tool_result", "bash_code_execution_tool_result", "code_execution_tool_result",
+    "mcp_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result",
+    "web_fetch_tool_result", "web_search_tool_result",
+];
 
 /// The table of types.
 impl Kind {
@@ -28,7 +32,7 @@ impl Kind {
             "thinking" | "reasoning" | "thought" | "think" => Self::Reasoning,
             "tool_use" | "server_tool_use" | "mcp_tool_use" | "tool-call" | "tool_call"
             | "toolCall" | "function_call" | "functionCall" | "custom_tool_call" | "mcp_call"
-            | "server_tool_call" | "function" => Self::Call,
+            | "server_tool_call" | "function" | "executable_code" => Self::Call,
             "tool_result"
             | "tool-result"
             | "tool-error"
@@ -37,10 +41,11 @@ impl Kind {
             | "function_call_output"
             | "functionResult"
             | "custom_tool_call_output"
+            | "code_execution_result"
             | "server_tool_call_response" => Self::Result,
             "tool-approval-response" => Self::Approval,
             "step-start" => Self::Step,
-            name if name.ends_with(OF_TOOL) => Self::Result,
+            name if OF_SERVERS.contains(&name) => Self::Result,
             _ => Self::Other,
         }
     }
@@ -65,23 +70,9 @@ pub fn is_item(kind: &str) -> bool {
     ITEMS.contains(&kind)
 }
 
-/// Types of parts that are no calls, though their names or members are like those of calls.
-const NO_CALLS: [&str; 5] = [
-    "mcp_list_tools", "mcp_approval_request", "tool-approval-request", "tool_reference",
-    "additional_tools",
-];
-
-/// Returns whether parts of an unknown type, in lower case, may be calls at all.
-fn may_be_call(kind: &str) -> bool {
-    !["output", "result", "response"].iter().any(|end| kind.ends_with(end))
-        && !NO_CALLS.contains(&kind)
-}
-
-/// Returns whether a part of an unknown type may be a call by its type.
-pub fn has_call_type(kind: &str) -> bool {
-    let kind = kind.to_ascii_lowercase();
-    (kind.contains("call") || kind.contains("tool")) && may_be_call(&kind)
-}
+/// Types of parts that are no calls, though their members are like those of calls.
+const NO_CALLS: [&str; 4] =
+    ["additional_tools", "mcp_approval_request", "mcp_list_tools", "tool-approval-request"];
 
 /// Returns whether a part of the assistant of an unknown type may be a call by its members.
 pub fn has_call_members(kind: &str, part: Value) -> bool {
@@ -91,7 +82,25 @@ pub fn has_call_members(kind: &str, part: Value) -> bool {
         (is_named || part.object("function").is_some()) && inputs.any(|name| part.has(name))
     };
     let has_call = || kind == "?" && part.members().any(|(_, member)| is_call(member));
-    may_be_call(&kind.to_ascii_lowercase()) && (is_call(part) || has_call())
+    !NO_CALLS.contains(&kind) && !kind.ends_with("response") && (is_call(part) || has_call())
+}
+
+/// The types of parts of results that are no texts, and the members of which each has one.
+const MEDIA: [&str; 18] = [
+    "audio", "computer_screenshot", "document", "file", "file-data", "file-url", "image",
+    "image-data", "image-url", "image_url", "input_audio", "input_file", "input_image", "media",
+    "resource", "resource_link", "tool_reference", "video",
+];
+const CONTENTS: [&str; 15] = [
+    "audio", "blob", "data", "document", "file", "file_data", "file_id", "file_url", "image",
+    "image_url", "resource", "source", "tool_name", "uri", "url",
+];
+
+/// Returns whether a value is a part of a result that is no text.
+pub fn is_media(kind: &str, part: Value) -> bool {
+    // One with a type alone loses nothing.
+    let has_content = || CONTENTS.iter().any(|name| part.has(name)) || part.members().count() == 1;
+    MEDIA.contains(&kind) && has_content()
 }
 
 /// Returns the parts of a content with their types. A string is one text part, and an empty one none.
@@ -138,6 +147,13 @@ pub fn typed(part: Value<'_>) -> Option<(&str, Value<'_>)> {
     if let Some(response) = part.first(&["function_response", "functionResponse"]) {
         return Some(("tool_call_response", response));
     }
+    let code =
+        [("executable_code", "executableCode"), ("code_execution_result", "codeExecutionResult")];
+    for (snake, camel) in code {
+        if let Some(part) = part.object(snake).or_else(|| part.object(camel)) {
+            return Some((snake, part));
+        }
+    }
     let member = CONVERSE.into_iter().find_map(|name| Some((name, part.object(name)?)));
     Some(match member {
         Some(("toolUse", call)) => ("tool_use", call),
@@ -174,9 +190,10 @@ impl<'d> Part<'d> {
 
     /// Returns the name of the tool.
     pub fn name(self) -> Option<&'d str> {
-        let function = self.0.member("function");
+        let function = self.0.first(&["function", "custom"]);
         let own = self.0.first_name(&Self::NAMES);
-        own.or_else(|| function.name("name")).or_else(|| function?.as_str())
+        let code = || self.is_code().then_some("code_execution");
+        own.or_else(|| function.name("name")).or_else(|| function?.as_str()).or_else(code)
     }
 
     /// Returns the id of the call.
@@ -191,11 +208,29 @@ impl<'d> Part<'d> {
         }
         let has_input = Self::INPUTS.iter().any(|name| self.0.has(name));
         let function = || self.0.member("function").get("arguments");
-        if has_input { self.0.first(&Self::INPUTS) } else { function() }
+        let custom = || self.0.object("custom").get("input");
+        match self.0 {
+            _ if has_input => self.0.first(&Self::INPUTS),
+            code if self.is_code() => Some(code),
+            _ => function().or_else(custom),
+        }
     }
 
-    /// Returns the output of the tool.
-    pub fn output(self) -> Option<Value<'d>> {
-        self.0.first(&Self::OUTPUTS)
+    /// Returns whether it is what Gemini runs.
+    fn is_code(self) -> bool {
+        self.0.text("language").and(self.0.text("code")).is_some()
+    }
+
+    /// Returns the id of the call in a message, whose `id` is its own.
+    pub fn id_of_call(self) -> Option<&'d str> {
+        self.0.first_name(&Self::IDS[..Self::IDS.len() - 1])
+    }
+
+    /// Returns the output of the tool, and whether it may have parts: others are data.
+    pub fn output(self) -> (Option<Value<'d>>, bool) {
+        let has = |name: &&&str| self.0.member(name).is_some();
+        let name = Self::OUTPUTS.iter().find(has);
+        let has_parts = matches!(name, Some(&("content" | "output")));
+        (name.and_then(|name| self.0.member(name)), has_parts)
     }
 }

@@ -21,8 +21,6 @@ pub struct Run {
     pub objective: Option<String>,
     /// The objective if no person says anything.
     pub fallback: Option<(String, Origin)>,
-    /// Whether that is a command which was answered before a person said anything.
-    pub is_command_first: bool,
     /// Whether it succeeded, by someone's judgement.
     pub label: Option<bool>,
     /// Whether it ended with a failure. That it ended in order does not say that it succeeded.
@@ -49,6 +47,7 @@ impl Run {
             self.created_at = time.and_then(time::utc);
         }
         let begin = self.events.len();
+        self.begun = begin;
         read(self);
         self.end_record(time, begin);
     }

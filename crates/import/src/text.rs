@@ -26,16 +26,25 @@ impl Output {
     }
 }
 
-/// Returns the text of a value, or of a member that may be missing; canonical JSON if it has none of the known shapes.
+/// Returns the text of a content, or of a member that may be missing: of its parts; canonical JSON if it has none.
 pub fn text_of<'d>(value: impl Into<Option<Value<'d>>>, skipped: &mut Skipped) -> Output {
     let Some(value) = value.into() else { return Output::default() };
-    let failed = flag(value);
-    match value.kind() {
-        Kind::Null => Output::default(),
-        Kind::String(text) => Output { text: text.into(), failed },
-        Kind::Array(elements) if elements.is_empty() => Output::default(),
-        _ => special(value, skipped).unwrap_or_else(|| Output { text: value.canonical(), failed }),
-    }
+    special(value, skipped).unwrap_or_else(|| data(value))
+}
+
+/// Returns the text of what a tool gave, whatever it is: canonical JSON, if it is no string.
+pub fn data(value: Value) -> Output {
+    let text = match value.kind() {
+        Kind::Null => String::new(),
+        Kind::String(text) => text.into(),
+        _ => value.canonical(),
+    };
+    Output { text, failed: flag(value) }
+}
+
+/// Returns the text of what a tool of MCP gave, of its parts; of any other data.
+pub fn of_tool(value: Value, skipped: &mut Skipped) -> Output {
+    of_mcp(value, skipped).unwrap_or_else(|| data(value))
 }
 
 /// Returns the text of a value that an instrumentation recorded, often as JSON in a string. A string with
@@ -47,43 +56,62 @@ pub fn recorded(value: Value, skipped: &mut Skipped) -> Output {
     special(decoded, skipped).unwrap_or_else(|| Output { text: text.into(), failed: flag(decoded) })
 }
 
+/// Returns whether an object has these members, if any, and no others.
+fn has_only(value: Value, names: &[&str]) -> bool {
+    value.is_object() && value.members().all(|(name, _)| names.contains(&name))
+}
+
+/// The members of a part that is a text, of a result of MCP, of an output of the AI SDK, and of a message of a framework.
+const TEXT: &[&str] = &["type", "text", "annotations", "citations", "cache_control", "_meta"];
+const MCP: &[&str] =
+    &["content", "isError", "is_error", "structuredContent", "structured_content", "_meta"];
+const OUTPUT: &[&str] = &["type", "value", "providerOptions"];
+const MESSAGE: &[&str] = &[
+    "type", "role", "content", "tool_call_id", "name", "id", "status", "artifact",
+    "additional_kwargs", "response_metadata",
+];
+
 /// Returns the text of a value with one of the shapes that tools and frameworks give to results.
 fn special(value: Value, skipped: &mut Skipped) -> Option<Output> {
-    let kind = value.text("type").unwrap_or_default();
-    if part::Kind::of(kind) == part::Kind::Text
-        && let Some(text) = text_of_part(value)
-    {
-        return Some(Output { text, failed: flag(value) });
+    if let Some(parts) = value.as_array() {
+        let text = text_of_parts(parts, skipped)?;
+        return Some(Output { text, failed: None });
     }
+    let kind = value.text("type").unwrap_or_default();
     if is_denial(value) {
         let reason = value.text("reason").unwrap_or_default().into();
         return Some(Output { text: reason, failed: Some(true) });
     }
+    if part::Kind::of(kind) == part::Kind::Text && has_only(value, TEXT) {
+        return Some(Output { text: text_of_part(value)?, failed: flag(value) });
+    }
+    let kwargs = value.object("kwargs").filter(|_| value.has("lc"));
     let is_message = kind == "tool" || value.has("tool_call_id");
-    let wrapped = value.get("kwargs").filter(|_| value.has("lc"));
-    let message = wrapped.or(is_message.then_some(value));
-    let (inner, failed) = match (kind, value.get("value"), message) {
-        ("text" | "json" | "error-text" | "error-json" | "content", Some(inner), _) => {
-            (Some(inner), kind.starts_with("error").then_some(true).or(flag(value)))
-        }
-        (.., Some(message)) => (message.get("content"), flag(message)),
-        _ => {
-            let parts = value.as_array().filter(|parts| !parts.is_empty());
-            let text = text_of_parts(parts.or_else(|| value.list("content"))?, skipped)?;
-            return Some(Output { text, failed: flag(value) });
-        }
-    };
-    let inner = text_of(inner, skipped);
-    Some(Output { failed: failed.or(inner.failed), ..inner })
+    let message = kwargs.or((is_message && has_only(value, MESSAGE)).then_some(value));
+    if let Some(message) = message {
+        let inner = text_of(message.get("content"), skipped);
+        return Some(Output { failed: flag(message).or(inner.failed), ..inner });
+    }
+    if let Some(inner) = value.get("value").filter(|_| has_only(value, OUTPUT)) {
+        let failed = kind.starts_with("error").then_some(true);
+        let inner = match kind {
+            "content" => text_of(inner, skipped),
+            "text" | "json" | "error-text" | "error-json" => data(inner),
+            _ => return None,
+        };
+        return Some(Output { failed: failed.or(inner.failed), ..inner });
+    }
+    of_mcp(value, skipped)
 }
 
-/// Returns the texts of the parts of a result, joined, and counts others; `None` if they are no parts. They have all a
-/// type or all none.
+fn of_mcp(value: Value, skipped: &mut Skipped) -> Option<Output> {
+    let content = value.list("content").filter(|_| has_only(value, MCP))?;
+    Some(Output { text: text_of_parts(content, skipped)?, failed: flag(value) })
+}
+
+/// Returns the texts of the parts of a result, joined, and counts others; `None` if one element is no part.
 pub fn text_of_parts(parts: Array, skipped: &mut Skipped) -> Option<String> {
-    let has_type = |part: &Value| part.text("type").is_some();
-    let are_typed = parts.first().as_ref().is_some_and(has_type);
-    let read = |part| content(part).filter(|_| has_type(&part) == are_typed);
-    let contents = parts.map(read).collect::<Option<Vec<_>>>()?;
+    let contents = parts.map(content).collect::<Option<Vec<_>>>()?;
     let mut texts = Vec::new();
     for (kind, text) in contents {
         match text {
@@ -94,17 +122,23 @@ pub fn text_of_parts(parts: Array, skipped: &mut Skipped) -> Option<String> {
     Some(texts.join("\n"))
 }
 
-/// Returns the type of a part of a result, and its text if it has one.
+/// Returns the type of a part of a result, and its text if it has one; `None` if it is none.
 fn content(part: Value<'_>) -> Option<(&str, Option<String>)> {
     if let Some(kind) = part.text("type") {
-        let is_text = part::Kind::of(kind) == part::Kind::Text;
-        return Some((kind, is_text.then(|| text_of_part(part).unwrap_or_default())));
+        let text = match kind {
+            // As in Cohere's API.
+            "document" => part.object("document").member("data").map(|value| data(value).text),
+            "search_result" => Some(joined(part.elements("content").filter_map(text_of_part))?),
+            _ if part::Kind::of(kind) == part::Kind::Text => Some(text_of_part(part)?),
+            _ => None,
+        };
+        return (text.is_some() || part::is_media(kind, part)).then_some((kind, text));
     }
     // As in Bedrock's Converse API: its one member tells it apart.
     let mut members = part.members();
     let (name, value) = members.next().filter(|_| members.next().is_none())?;
     let text = match name {
-        "text" => Some(value.as_str()?.into()),
+        "text" => Some(value.as_str().or_else(|| value.text("text"))?.into()),
         "json" => Some(value.canonical()),
         "image" | "document" | "video" | "searchResult" if value.is_object() => None,
         _ => return None,
@@ -139,13 +173,20 @@ pub fn joined<T: Borrow<str>>(texts: impl Iterator<Item = T>) -> Option<String> 
 
 /// Removes elements with these tags from a text, and counts each.
 pub fn without(tags: &[&str], text: String, reason: &str, skipped: &mut Skipped) -> String {
-    let (mut kept, mut end) = (String::new(), 0);
+    let (text, count) = replaced(tags, text, |_| "");
+    skipped.add_many(reason, count);
+    text
+}
+
+/// Puts something in place of the elements with these tags. Returns the text, and how many there were.
+pub fn replaced(tags: &[&str], text: String, with: impl Fn(&str) -> &str) -> (String, u64) {
+    let (mut kept, mut end, mut count) = (String::new(), 0, 0);
     for element in elements(tags, &text) {
-        kept.push_str(&text[end..element.place.start]);
+        kept.extend([&text[end..element.place.start], with(element.inside)]);
         end = element.place.end;
-        skipped.add(reason);
+        count += 1;
     }
-    if end == 0 { text } else { kept + &text[end..] }
+    if count == 0 { (text, 0) } else { (kept + &text[end..], count) }
 }
 
 /// An element of a text, such as `<tag name="value">inside</tag>`.

@@ -143,9 +143,11 @@ class Remarks {
 	/** Warns of errors by code; shows the first one if none was `shown`. */
 	warnOfErrors(shown = this.errors) {
 		const { inputs } = this;
-		const errors = inputs.flatMap((input) => input.errors);
+		const known = inputs.flatMap((input) => input.errors);
+		const errors = known.filter(({ code }) => code !== "NO_TRACE");
 		if (errors.length === 0) return;
-		const all = inputs.reduce((sum, { errorCount }) => sum + errorCount, 0);
+		const before = errors.length - known.length;
+		const all = inputs.reduce((sum, { errorCount }) => sum + errorCount, before);
 		warn(`${count(all, "error")}: ${tally(errors.map(({ code }) => [code, 1]))}`);
 		const [{ code, message }] = errors;
 		if (shown === 0 && !hint(code)) say(`${style("dim", "the first:")} ${message}`);
@@ -223,6 +225,8 @@ class Job extends AbortController {
 	/** Whether an error is passed over: without `--errors` all that is wrong with a file in a folder, else only that it is no log. */
 	#isPassedOver(error, items) {
 		const { code, source } = error;
+		// What was found instead is said at the end.
+		if (code === "NO_TRACE") return true;
 		if (!this.#found.has(source)) return false;
 		if (this.options.errors === undefined) return [...OF_CONTENTS, "UNREADABLE"].includes(code);
 		// Not before, because the report is as long as the list of files.

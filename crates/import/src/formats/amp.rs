@@ -5,10 +5,7 @@
 //! - threads | `v` 85 | 2026-11-26 | written
 
 use super::prelude::*;
-use crate::{
-    messages::{content, parts},
-    part::Part,
-};
+use crate::{messages::content, part::Part};
 
 pub const FORMAT: Format = Format { name: "amp", domain: "code", fits, open: || Box::new(read) };
 
@@ -25,30 +22,21 @@ fn read(thread: Value, out: &mut Sink) {
     };
     run.read_each(thread.get("messages"), |run, message| match message.text("role") {
         Some("assistant") => run.read_message(message),
-        Some("user") => read_user(message, run),
+        Some("user") => run.read_user_by(content(message), read_result),
         role => run.skipped.add_role(role),
     });
     out.run(run);
 }
 
-fn read_user(message: Value, run: &mut Conversation) {
-    let mut texts = Vec::new();
-    for (kind, part) in parts(content(message)) {
-        match kind {
-            "text" => texts.extend(text_of_part(part)),
-            "tool_result" => {
-                let id = Part(part).id().map(Into::into);
-                let tool = part.object("run");
-                let refused = tool.text("status") == Some("rejected-by-user");
-                let result = result(tool, run);
-                let result = result.map(|result| ToolResult { id, refused, ..result });
-                run.events.extend(result.map(Event::Result));
-            }
-            kind => run.skipped.add_part(kind),
-        }
+fn read_result(run: &mut Conversation, kind: &str, part: Value) {
+    if kind != "tool_result" {
+        return run.skipped.add_part(kind);
     }
-    run.end_turn();
-    run.say_human(&texts);
+    let id = Part(part).id().map(Into::into);
+    let tool = part.object("run");
+    let refused = tool.text("status") == Some("rejected-by-user");
+    let result = result(tool, run);
+    run.events.extend(result.map(|result| Event::Result(ToolResult { id, refused, ..result })));
 }
 
 /// Returns the result of a tool; `None` if there is none yet.

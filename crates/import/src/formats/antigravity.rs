@@ -3,6 +3,7 @@
 //! | Antigravity CLI: `transcript.jsonl` | a transcript | |
 //!
 //! - transcripts in the tests of agent-sessions and codeburn | 1.1.14; 651e854f, ed8fa3af | 2026-11-28 | captured
+//! - failures, errors in the place of results | 1.1 | 2026-11-29 | written
 
 use super::prelude::*;
 
@@ -32,6 +33,7 @@ impl sessions::Session for Session {
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
+        run.harness = Harness::Antigravity;
         let content = record.text("content").unwrap_or_default();
         run.skipped.add_many("truncated", record.elements("truncated_fields").count() as u64);
         match (record.text("type").unwrap_or_default(), record.text("source")) {
@@ -43,12 +45,24 @@ impl sessions::Session for Session {
                 run.read_each(record.member("tool_calls"), |run, call| {
                     // Each argument is JSON in a string.
                     let args = call.object("args").into_iter().flat_map(Value::members);
-                    let input = CallInput::of(args.map(|(name, value)| (name, value.decoded())));
+                    let documents = args.map(|(name, value)| {
+                        let document = value.as_str().and_then(|text| Document::parse(text).ok());
+                        (name, value, document)
+                    });
+                    let documents: Vec<_> = documents.collect();
+                    let args = documents.iter().map(|(name, value, document)| {
+                        (*name, document.as_ref().map_or(*value, Document::root))
+                    });
+                    let input = CallInput::of(args);
                     run.tool_call(call.name("name"), input, None);
                 });
             }
-            (kind, Some("MODEL")) if record.has("content") || kind != "GENERIC" => {
-                let failed = (record.text("status") == Some("ERROR")).then_some(true);
+            (kind, source)
+                if kind == "ERROR_MESSAGE"
+                    || source == Some("MODEL") && (record.has("content") || kind != "GENERIC") =>
+            {
+                let is_error = kind == "ERROR_MESSAGE" || record.text("status") == Some("ERROR");
+                let failed = is_error.then_some(true);
                 let output = text_of(record.member("content"), &mut run.skipped);
                 run.tool_result(None, output, failed);
             }
@@ -60,16 +74,9 @@ impl sessions::Session for Session {
 /// Reads what a person asked, among what the program added.
 fn read_user(content: &str, run: &mut Run) {
     run.facts.collected.is_person = true;
-    let between = |begin, end| Some(content.split_once(begin)?.1.split_once(end)?.0);
-    let text = between("<USER_REQUEST>", "</USER_REQUEST>");
-    let model =
-        between("`Model Selection` from ", "\n").and_then(|change| change.split_once(" to "));
-    run.facts.model(model.map(|(_, model)| model.trim_end_matches('.')));
-    match text.or_else(|| (!content.starts_with('<')).then_some(content)).map(json::trimmed) {
-        Some(text) => run.say_human(&[text]),
-        None => run.skipped.add("context"),
-    }
-    if text.is_some_and(|text| content.len() > text.len() + "<USER_REQUEST></USER_REQUEST>".len()) {
-        run.skipped.add("context");
-    }
+    let change = content.split_once("`Model Selection` from ");
+    let model = change.and_then(|(_, change)| change.lines().next()?.split_once(" to "));
+    let name = model.map(|(_, model)| model.split(". ").next().unwrap_or(model));
+    run.facts.model(name.map(|name| name.trim_end_matches('.')));
+    run.read_texts(vec![content.into()]);
 }

@@ -48,9 +48,8 @@ fn read_step(step: Value, run: &mut Run) {
         run.skipped.add("copied_context");
         run.created_at = run.created_at.take().or_else(|| time.and_then(time::utc));
         if source == "user" && run.fallback.is_none() {
-            let mut copied = Conversation::default();
-            copied.read_user(content);
-            run.fallback = copied.first_human().map(|text| (text, Origin::Copied));
+            let said = Conversation::asked(Harness::Unknown, content);
+            run.fallback = said.map(|text| (text, Origin::Copied));
         }
         return;
     }

@@ -1,13 +1,13 @@
 //! Sessions of Claude Code, and its output as a stream.
 //!
-//! | Claude Code: session files, `--output-format stream-json`, exports with `loglines` | a session, with those that resume it | an error of the `result` record of stream-json |
+//! | Claude Code: session files, `--output-format stream-json`, exports with `loglines` | a session, with those that resume it | an error of the `result` record of stream-json, an API error at the end |
 //!
 //! - sessions of Entire, in the tests of claude-code-log and claude-code-transcripts | 2.1.12; 394f81fa, a641071a, cad133d9 | 2026-11-22 | captured
 //! - stream-json | | 2026-11-22 | written
 //! - queued prompts, messages of other agents | 2.1.62 to 2.1.181 | 2026-11-26 | written
-//! - channels, notices, forks, sessions that go on in a copy, advisers | 2.1.80 to 2.1.283 | 2026-11-28 | written
+//! - channels, notices, forks, sessions that go on in a copy, advisers, errors at the end | 2.1.80 to 2.1.283 | 2026-11-29 | written
 
-use std::{collections::BTreeMap, mem};
+use std::collections::BTreeMap;
 
 use super::prelude::*;
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     format::{FormatReader, open},
     messages::{is_result_type, parts, result_of_part},
     sessions::Interleaved,
-    text::{elements, without},
+    text::joined,
 };
 
 /// Members that only records of sessions have.
@@ -96,17 +96,15 @@ impl FormatReader for Records {
     }
 }
 
-/// The tags and the origins of notices about tasks.
+/// The origins of notices about tasks.
 const NOTICES: [&str; 2] = ["task-notification", "agent-notification"];
 
 #[derive(Default)]
 struct Session {
-    /// The places among the events of the texts (`true`) and thoughts of turns, none of which is a prefix of another.
+    /// The places among the events of the texts (`true`) and thoughts of turns.
     thoughts: BTreeMap<Thought, usize>,
     /// The size of these in bytes.
     size: usize,
-    /// Whether a person said something.
-    is_asked: bool,
 }
 
 type Thought = (Turn, bool, String);
@@ -119,6 +117,7 @@ impl sessions::Session for Session {
 
 impl Session {
     fn read(&mut self, record: Value, kind: &str, is_repeated: bool, run: &mut Run) {
+        run.harness = Harness::Claude;
         run.facts.collected.launchers = &["Agent", "Task"];
         if run.facts.cwd.is_none() || run.facts.branch.is_none() {
             run.facts.place(record.name("cwd"), record.name("gitBranch"));
@@ -163,14 +162,16 @@ impl Session {
             ("synthetic", is_true("isApiErrorMessage") || model == Some("<synthetic>")),
         ];
         if let Some((reason, _)) = reasons.into_iter().find(|(_, applies)| *applies) {
-            run.skipped.add(reason);
-            if reason == "compact_summary" && run.fallback.is_none() {
+            if reason == "compact_summary" {
                 let texts = parts(Some(content)).filter(|(kind, _)| *kind == "text");
-                let texts: Vec<_> = texts.filter_map(|(_, part)| text_of_part(part)).collect();
-                let text = Some(texts.join("\n")).filter(|text| !json::is_blank(text));
-                run.fallback = text.map(|text| (text, Origin::Copied));
+                let text = joined(texts.filter_map(|(_, part)| text_of_part(part)));
+                run.note_summary(text.unwrap_or_default());
+            } else {
+                run.skipped.add(reason);
+                run.has_failed |= is_true("isApiErrorMessage");
             }
         } else if kind == "assistant" {
+            run.has_failed = false;
             let id = message.name("id").or_else(|| record.name("uuid"));
             let turn = run.turn_of(id);
             run.facts.model(model);
@@ -181,7 +182,17 @@ impl Session {
             let result = record.object("toolUseResult");
             run.facts.calls_of_subagent(result.get("totalToolUseCount"));
             let mode = queued.text("commandMode").filter(|mode| NOTICES.contains(mode));
-            self.read_user(content, mode.or(origin), run);
+            let is_notice = mode.or(origin).is_some_and(|origin| NOTICES.contains(&origin));
+            let read = |run: &mut Conversation, kind: &str, part: Value| match kind {
+                "text" => run.notice(text_of_part(part).unwrap_or_default()),
+                kind if is_result_type(kind) => add_result(part, kind, run),
+                kind => run.skipped.add_part(kind),
+            };
+            if is_notice {
+                parts(Some(content)).for_each(|(kind, part)| read(run, kind, part));
+            } else {
+                run.read_user_by(Some(content), read);
+            }
         }
     }
 
@@ -210,13 +221,16 @@ impl Session {
             return run.skipped.add("empty_text");
         }
         let is_of_turn = |other: &Thought| (other.0, other.1) == (*turn, *said);
-        let next = self.thoughts.range(&thought..).next().map(|(next, _)| next);
-        if next.is_some_and(|next| is_of_turn(next) && next.2.starts_with(text)) {
+        // A record repeats those before it, and never itself.
+        let is_earlier = |(_, place): &(&Thought, &usize)| **place < run.begun;
+        let next = self.thoughts.range(&thought..).next().filter(is_earlier);
+        if next.is_some_and(|(next, _)| is_of_turn(next) && next.2.starts_with(text)) {
             return run.skipped.add("repeated");
         }
         let event = Event::Thought { text: text.clone(), said: *said };
-        let begun = self.thoughts.range(..&thought).next_back().map(|(begun, _)| begun);
-        let begun = begun.filter(|begun| is_of_turn(begun) && text.starts_with(&begun.2)).cloned();
+        let begun = self.thoughts.range(..&thought).next_back().filter(is_earlier);
+        let begun = begun.map(|(begun, _)| begun.clone());
+        let begun = begun.filter(|begun| is_of_turn(begun) && text.starts_with(&begun.2));
         self.size += text.len();
         let place = match begun.and_then(|begun| self.thoughts.remove_entry(&begun)) {
             Some((begun, place)) => {
@@ -231,36 +245,6 @@ impl Session {
             }
         };
         self.thoughts.insert(thought, place);
-    }
-
-    /// Reads what a person wrote, or the origin of the message did.
-    fn read_user(&mut self, content: Value, origin: Option<&str>, run: &mut Run) {
-        let mut texts = Vec::new();
-        let mut is_first = true;
-        for (kind, part) in parts(Some(content)) {
-            match kind {
-                "text" => {
-                    let text = text_of_part(part).unwrap_or_default();
-                    let is_first = mem::take(&mut is_first) && run.events.is_empty();
-                    let text = match origin {
-                        Some(origin) if NOTICES.contains(&origin) => read_notice(&text, run),
-                        // What a person wrote in another program.
-                        Some("channel") => {
-                            Some(inside_tags(&["channel"], &text, "\n").unwrap_or(text))
-                        }
-                        _ => read_human(&text, is_first, run),
-                    };
-                    texts.extend(text.filter(|text| !json::is_blank(text)));
-                }
-                kind if is_result_type(kind) => add_result(part, kind, run),
-                kind => run.skipped.add_part(kind),
-            }
-        }
-        if !texts.is_empty() && !mem::replace(&mut self.is_asked, true) {
-            let is_command = matches!(run.fallback, Some((_, Origin::Command)));
-            run.is_command_first = is_command && has_answer(run);
-        }
-        run.say_human(&texts);
     }
 }
 
@@ -284,89 +268,9 @@ pub fn read_end(result: Value, run: &mut Run) {
     }
 }
 
-fn add_result(part: Value, kind: &str, run: &mut Run) {
-    let mut result = result_of_part(part, kind, &mut run.skipped);
-    result.text = without_reminders(result.text, &mut run.skipped);
+fn add_result(part: Value, kind: &str, run: &mut Conversation) {
+    let result = result_of_part(part, kind, &mut run.skipped);
+    let result = run.judged(result);
     let is_repeated = run.put(Event::Result(result));
     run.skipped.add_many("repeated", is_repeated.into());
-}
-
-/// The beginnings of texts in user messages that no person wrote, and the reasons to skip those.
-const NOT_HUMAN: [(&str, &str); 14] = [
-    ("<tick>", "meta"),
-    ("<local-command-stdout>", "local_command"),
-    ("<local-command-stderr>", "local_command"),
-    ("<local-command-caveat>", "local_command"),
-    ("<bash-input>", "local_command"),
-    ("<bash-stdout>", "local_command"),
-    ("<bash-stderr>", "local_command"),
-    ("Caveat: The messages below were generated by the user while running", "local_command"),
-    ("<command-name>", "command"),
-    ("<command-message>", "command"),
-    ("[Request interrupted by user", "interruption"),
-    ("Operation stopped by hook:", "hook"),
-    ("<ide_opened_file>", "editor_context"),
-    ("<ide_selection>", "editor_context"),
-];
-
-/// The tags of messages of other agents.
-const AGENTS: [&str; 3] = ["teammate-message", "agent-message", "cross-session-message"];
-
-/// Returns what is inside the elements with these tags.
-fn inside_tags(tags: &[&str], text: &str, separator: &str) -> Option<String> {
-    let inside = elements(tags, text).map(|message| json::trimmed(message.inside));
-    let inside: Vec<_> = inside.filter(|inside| !inside.is_empty()).collect();
-    (!inside.is_empty()).then(|| inside.join(separator))
-}
-
-/// Returns the text of a person; `None` if nobody wrote it. `is_first`: whether nothing comes before it in the run.
-fn read_human(text: &str, is_first: bool, run: &mut Run) -> Option<String> {
-    let beginning = text.trim_start_matches(json::BLANK);
-    let tag = beginning.strip_prefix('<').unwrap_or_default();
-    let is_of_agent = AGENTS.iter().any(|name| tag.starts_with(name));
-    // The task of a member of a team is its objective.
-    if is_of_agent
-        && is_first
-        && let Some(task) = inside_tags(&AGENTS, text, "\n")
-    {
-        run.facts.collected.of_agents += 1;
-        return Some(task);
-    }
-    if is_of_agent || NOTICES.iter().any(|name| tag.starts_with(name)) {
-        return read_notice(text, run);
-    }
-    if let Some((begin, reason)) = NOT_HUMAN.iter().find(|(begin, _)| beginning.starts_with(begin))
-    {
-        run.skipped.add(*reason);
-        run.facts.collected.is_person |= *reason == "command" || *begin == "<bash-input>";
-        let is_known = matches!(run.fallback, Some((_, Origin::Command)));
-        // A command that was not answered was no question, such as one that sets the model.
-        if *reason == "command" && !(is_known && has_answer(run)) {
-            // As it is typed.
-            let command = inside_tags(&["command-name", "command-args"], text, " ");
-            run.fallback = command.map(|command| (command, Origin::Command));
-        }
-        return None;
-    }
-    Some(without_reminders(text.into(), &mut run.skipped))
-}
-
-/// Returns whether the assistant said or did something.
-fn has_answer(run: &Run) -> bool {
-    let is_answer = |event: &Event| matches!(event, Event::Thought { .. } | Event::Call(_));
-    run.events.iter().any(is_answer)
-}
-
-/// Adds a text of the program or of another agent, as a result that answers no call.
-fn read_notice(text: &str, run: &mut Run) -> Option<String> {
-    let text = without_reminders(text.into(), &mut run.skipped);
-    // No call has this id.
-    let id = Some(String::new());
-    run.events.push(Event::Result(ToolResult { text, id, ..ToolResult::default() }));
-    None
-}
-
-/// Removes the reminders of the program to the model.
-pub fn without_reminders(text: String, skipped: &mut Skipped) -> String {
-    without(&["system-reminder"], text, "system_reminder", skipped)
 }

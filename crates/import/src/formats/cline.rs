@@ -6,7 +6,7 @@
 //! - sessions, compared with the source of Cline | 4.0 | 2026-11-28 | written
 
 use super::prelude::*;
-use crate::messages::{Harness, is_message};
+use crate::messages::is_message;
 
 pub const FORMAT: Format = Format { name: "cline", domain: "code", fits, open: || Box::new(read) };
 

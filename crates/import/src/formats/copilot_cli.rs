@@ -9,16 +9,7 @@
 use std::mem;
 
 use super::prelude::*;
-use crate::{ids::hash, text::without};
-
-/// How the shell of Copilot CLI says that a command has failed.
-static EXIT: Pattern = Pattern::new(|| {
-    let code = r"exit code -?[1-9][0-9]*>";
-    regex(&format!(r"(?m)^<exited with {code}|^<shellId: [^<>\n]* completed with {code}[^\n]*\z"))
-});
-
-/// The tags of what Copilot CLI adds to the text of a person.
-const ADDED: [&str; 3] = ["current_datetime", "system_reminder", "reminder"];
+use crate::ids::hash;
 
 pub const FORMAT: Format = sessions::format::<Session>("copilot-cli", fits);
 
@@ -59,9 +50,10 @@ impl sessions::Session for Session {
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
+        run.harness = Harness::Copilot;
         let kind = record.text("type").unwrap_or_default();
         if is_end(record, Some(kind)) {
-            run.has_failed = has_failed(record.get("exitCode")) == Some(true);
+            run.has_failed |= has_failed(record.get("exitCode")) == Some(true);
             run.key = run.key.take().or_else(|| record.name("sessionId").map(Into::into));
             return run.skipped.add("record:result");
         }
@@ -176,10 +168,7 @@ fn read_user(data: Value, run: &mut Run) {
         .member("content")
         .filter(|content| content.as_str().is_none_or(|text| !json::is_blank(text)));
     match data.name("transformedContent").filter(|_| content.is_none()) {
-        Some(text) => {
-            let text = without(&ADDED, text.into(), "context", &mut run.skipped);
-            run.say_human(&[json::trimmed(&text)]);
-        }
+        Some(text) => run.read_texts(vec![text.into()]),
         None => run.read_user(data.member("content")),
     }
     run.read_each(data.member("attachments"), Conversation::skip_as_part);
@@ -194,8 +183,7 @@ fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
     let output = text_of(value, &mut run.skipped);
     run.read_each(result.member("binaryResultsForLlm"), Conversation::skip_as_part);
     let metrics = data.object("toolTelemetry").object("metrics");
-    let has_failed = data.flag("success") == Some(false)
-        || has_failed(metrics.get("exit_code")) == Some(true)
-        || EXIT.is_match(output.text.trim_end_matches(json::BLANK));
+    let has_failed =
+        data.flag("success") == Some(false) || has_failed(metrics.get("exit_code")) == Some(true);
     run.tool_result(id, output, has_failed.then_some(true).or_else(|| flag(data)));
 }

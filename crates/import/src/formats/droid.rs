@@ -6,13 +6,8 @@
 //! - older session files, whose records are messages | | 2026-11-28 | written
 //! - session files and streams in the tests of agent-sessions | 651e854f | 2026-11-28 | written
 
-use std::mem;
-
 use super::prelude::*;
-use super::{
-    claude_code::{USAGE, without_reminders},
-    cursor, pi,
-};
+use super::{claude_code::USAGE, cursor, pi};
 
 pub const FORMAT: Format = sessions::format::<Session>("droid", fits);
 
@@ -69,24 +64,12 @@ impl sessions::Session for Session {
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
-        let begin = run.events.len();
+        run.harness = Harness::Droid;
         if record.first(&["session_id", "sessionId"]).is_some() && !record.has("message") {
             read_event(record, run);
         } else {
             pi::read(record, &["user", "assistant"], run);
         }
-        run.amend(begin, |event, skipped| {
-            let is_human = event.human().is_some();
-            let (Event::Human(text) | Event::Result(ToolResult { text, .. })) = event else {
-                return true;
-            };
-            let length = text.len();
-            *text = without_reminders(mem::take(text), skipped);
-            if is_human && text.len() < length {
-                *text = json::trimmed(text).into();
-            }
-            !is_human || !text.is_empty() || length == 0
-        });
     }
 }
 

@@ -1,11 +1,11 @@
 //! Sessions of Goose.
 //!
-//! | Goose: `goose session export --format json`, `goose run --output-format stream-json` and `json`; the stream lacks what the user wrote, so give `objective` | a session | an error of the stream |
+//! | Goose: `goose session export --format json`, `goose run --output-format stream-json` and `json`, session files before SQLite; the stream lacks what the user wrote, so give `objective` | a session | an error of the stream |
 //!
 //! - the messages and the stream, compared with messages in the tests of agentsview | 5152a340, 05132966 | 2026-11-28 | source
 
 use super::prelude::*;
-use crate::part::Kind;
+use crate::part::{Kind, parts};
 
 pub const FORMAT: Format = sessions::format::<Session>("goose", fits);
 
@@ -16,8 +16,15 @@ fn fits(object: Value, kind: Option<&str>) -> bool {
     match kind {
         Some("message") => is_message(object.object("message")),
         Some(_) => false,
-        None => messages(object).is_some(),
+        None => messages(object).is_some() || is_line(object),
     }
+}
+
+/// Returns whether a record is a message by itself, as in session files before SQLite.
+fn is_line(record: Value) -> bool {
+    record.text("role").is_some()
+        && record.get("created").and_then(Value::as_integer).is_some()
+        && record.has("content")
 }
 
 fn is_message(message: Option<Value>) -> bool {
@@ -67,6 +74,7 @@ impl sessions::Session for Session {
         }
         match (record.text("type").unwrap_or("?"), record.object("message")) {
             ("message", Some(message)) => read_message(message, run),
+            _ if is_line(record) => read_message(record, run),
             (kind, _) => {
                 run.has_failed |= kind == "error";
                 run.facts.model(record.name("model"));
@@ -77,21 +85,28 @@ impl sessions::Session for Session {
 }
 
 fn read_message(message: Value, run: &mut Run) {
-    let is_user = message.text("role") == Some("user");
-    let is_shown = message.object("metadata").flag("userVisible") != Some(false);
-    let mut texts = Vec::new();
-    for part in run.skipped.objects(message.get("content")) {
-        let kind = part.text("type").unwrap_or("?");
-        let text = text_of_part(part).unwrap_or_default();
-        let is_text = Kind::of(kind) == Kind::Text;
-        if !is_user && (is_text || kind == "thinking") {
-            run.events.push_piece(&text, is_text);
+    let content = message.get("content");
+    if message.text("role") == Some("user") {
+        let read = |run: &mut Conversation, kind: &str, part: Value| match kind {
+            "toolResponse" => read_result(part, run),
+            "text" => run.skipped.add("context"),
+            kind => run.skipped.add_part(kind),
+        };
+        run.events.end_text();
+        if message.object("metadata").flag("userVisible") == Some(false) {
+            return parts(content).for_each(|(kind, part)| read(run, kind, part));
+        }
+        return run.read_user_by(content, read);
+    }
+    for (kind, part) in parts(content) {
+        let of = Kind::of(kind);
+        if matches!(of, Kind::Text | Kind::Reasoning) {
+            let text = text_of_part(part).unwrap_or_default();
+            run.events.push_piece(&text, of == Kind::Text);
             continue;
         }
         run.events.end_text();
         match kind {
-            _ if is_text && is_shown => texts.push(text),
-            "text" => run.skipped.add("context"),
             "toolRequest" => {
                 let call = part.object("toolCall");
                 let call = call.object("value").or(call);
@@ -102,13 +117,9 @@ fn read_message(message: Value, run: &mut Run) {
             kind => run.skipped.add_part(kind),
         }
     }
-    if is_user {
-        run.end_turn();
-    }
-    run.say_human(&texts);
 }
 
-fn read_result(part: Value, run: &mut Run) {
+fn read_result(part: Value, run: &mut Conversation) {
     run.end_turn();
     let result = part.member("toolResult");
     let error = result.object("error").or_else(|| result.member("error"));

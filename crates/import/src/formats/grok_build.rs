@@ -6,7 +6,6 @@
 //! - a session | | 2026-11-29 | written
 
 use super::prelude::*;
-use crate::text::elements;
 
 pub const FORMAT: Format = sessions::format::<Session>("grok-build", fits);
 
@@ -68,23 +67,11 @@ impl sessions::Session for Session {
 
 /// Reads what a person wrote, in the frame that the program gives it, or what the program wrote itself.
 fn read_user(record: Value, run: &mut Run) {
-    run.end_turn();
     run.facts.interruptions += u64::from(record.has("prior_turn_interrupt"));
     match record.name("synthetic_reason") {
         None | Some("human" | "interjection") => {}
         Some("compaction_meta") => return run.skipped.add("compact_summary"),
         Some(_) => return run.skipped.add("context"),
     }
-    let mut said = Vec::new();
-    for text in run.read_user_parts(record.member("content")) {
-        let framed = elements(&["user_query"], &text).map(|query| json::trimmed(query.inside));
-        let begin = said.len();
-        said.extend(framed.map(str::to_owned));
-        match said.len() - begin {
-            0 if text.starts_with("<user_info>") => run.skipped.add("context"),
-            0 => said.push(text),
-            _ => {}
-        }
-    }
-    run.say_human(&said);
+    run.read_user(record.member("content"));
 }

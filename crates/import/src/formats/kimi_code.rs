@@ -3,6 +3,7 @@
 //! | Kimi Code, Kimi CLI: `wire.jsonl` | a session | |
 //!
 //! - sessions of Kimi Code in the tests of agent-sessions | 0.29 to 0.38, protocol 1.4; 651e854f | 2026-11-28 | captured
+//! - migrated sessions, prompts without messages, arguments in parts | protocol 1.0 to 1.10 | 2026-11-29 | written
 //! - a session of Kimi CLI in the tests of moraine, compared with its source | protocol 1.9; 517b648, 4a550eff | 2026-11-28 | written
 
 use super::prelude::*;
@@ -22,7 +23,12 @@ const USAGE: [&str; 4] = ["inputOther", "output", "inputCacheRead", "inputCacheC
 const CLI_USAGE: [&str; 4] = ["input_other", "output", "input_cache_read", "input_cache_creation"];
 
 #[derive(Default)]
-pub struct Session;
+pub struct Session {
+    /// A prompt that may come as a message next.
+    prompt: Option<Document<'static>>,
+    /// A call, and its arguments, which may go on in parts.
+    call: Option<(Call, String)>,
+}
 
 impl sessions::Session for Session {
     fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
@@ -37,33 +43,53 @@ impl sessions::Session for Session {
         record.first(&["time", "timestamp", "created_at"])
     }
 
+    fn size(&self) -> usize {
+        self.call.as_ref().map_or(0, |(_, arguments)| arguments.len())
+            + self.prompt.as_ref().map_or(0, Document::size)
+    }
+
     fn read(&mut self, record: Value, run: &mut Run) {
+        run.harness = Harness::Kimi;
         run.facts.collected.launchers = &["Agent", "AgentSwarm"];
         let own = record.object("message").filter(|_| !record.has("type"));
         let wire = own.or_else(|| record.object("event")).unwrap_or(record);
         let kind = wire.text("type").unwrap_or("?");
         let value = wire.object("payload").unwrap_or(wire);
+        if kind != "ToolCallPart" {
+            self.end_call(run);
+        }
         match kind {
-            "context.append_message" => read_message(record.object("message"), run),
-            "TurnBegin" => {
-                run.end_turn();
-                let texts = run.read_user_parts(value.member("user_input"));
-                run.say_human(&texts);
+            "context.append_message" => self.read_message(record.object("message"), run),
+            "turn.prompt" if record.object("origin").text("kind").is_none_or(|of| of == "user") => {
+                self.prompt = record.member("input").and_then(|input| Document::copy(input).ok());
+                run.skipped.add_record(kind);
             }
-            "step.begin" | "StepBegin" => run.end_turn(),
+            "TurnBegin" => run.read_user(value.member("user_input")),
+            "step.begin" | "StepBegin" => {
+                self.ask(run);
+                run.end_turn();
+            }
             "content.part" | "ContentPart" => {
                 let part = value.object("part").unwrap_or(value);
                 let turn = run.turn();
                 run.read_content(Some(part), turn);
             }
             "tool.call" | "ToolCall" => {
-                let turn = run.turn();
-                run.call(call_of_part(value, turn));
+                let call = call_of_part(value, run.turn());
+                let arguments = value.object("function").text("arguments").unwrap_or_default();
+                self.call = Some((call, arguments.into()));
             }
+            "ToolCallPart" => match (&mut self.call, value.text("arguments_part")) {
+                (Some((_, arguments)), Some(part)) => *arguments += part,
+                _ => run.skipped.add_record(kind),
+            },
             "tool.result" | "ToolResult" => {
                 let result = value.first(&["result", "return_value"]);
                 let failed = result.and_then(flag);
-                let output = text_of(result.member("output"), &mut run.skipped);
+                let mut output = text_of(result.member("output"), &mut run.skipped);
+                if json::is_blank(&output.text) {
+                    output.text = result.text("message").unwrap_or_default().into();
+                }
                 let id = value.first_name(&["toolCallId", "tool_call_id"]);
                 run.tool_result(id, output, failed.or(Some(false)));
             }
@@ -73,19 +99,43 @@ impl sessions::Session for Session {
             }
         }
     }
+
+    fn end(mut self, mut run: Run, out: &mut Sink) {
+        self.end_call(&mut run);
+        self.ask(&mut run);
+        out.run(run);
+    }
 }
 
-/// Reads a message, whose origin says whether a person wrote it.
-fn read_message(message: Option<Value>, run: &mut Run) {
-    run.end_turn();
-    let origin = message.object("origin").text("kind");
-    if message.text("role") != Some("user") {
-        run.skipped.add_role(message.text("role").or(Some("?")));
-    } else if origin.is_some_and(|origin| origin != "user") {
-        run.skipped.add("context");
-    } else {
-        let texts = run.read_user_parts(message.member("content"));
-        run.say_human(&texts);
+impl Session {
+    fn end_call(&mut self, run: &mut Run) {
+        if let Some((call, arguments)) = self.call.take() {
+            let is_whole = arguments.is_empty();
+            let input = if is_whole { call.input } else { CallInput::of_json(&arguments) };
+            run.call(Call { input, ..call });
+        }
+    }
+
+    /// Reads a prompt that came as no message.
+    fn ask(&mut self, run: &mut Run) {
+        if let Some(prompt) = self.prompt.take() {
+            run.read_user(Some(prompt.root()));
+        }
+    }
+
+    /// Reads a message, whose origin says whether a person wrote it.
+    fn read_message(&mut self, message: Option<Value>, run: &mut Run) {
+        run.end_turn();
+        let is_of_user = message.text("role") == Some("user");
+        let origin = message.object("origin").text("kind").unwrap_or("user");
+        match message {
+            Some(_) if is_of_user && origin != "user" => run.skipped.add("context"),
+            Some(message) => {
+                self.prompt = self.prompt.take().filter(|_| !is_of_user);
+                run.read_message(message);
+            }
+            None => run.skipped.add("malformed"),
+        }
     }
 }
 

@@ -1,19 +1,22 @@
 //! Conversations of chat messages.
 //!
-//! | OpenAI (chat, responses), Anthropic, Gemini, Bedrock, the AI SDK (messages for the model and for the user), Mastra, the OpenAI Agents SDK, LangChain, Strands Agents, Cline, Roo, Kimi CLI and others: arrays, requests with answers, one message a line; rows of data sets such as SWE-smith, and `conversations` as ShareGPT has them | a conversation | `resolved` or `target` beside `instance_id` |
+//! | OpenAI (chat, responses), Anthropic, Gemini, Bedrock, the AI SDK (messages for the model and for the user), Mastra, the OpenAI Agents SDK, LangChain, Strands Agents, Cline, Roo, Kimi CLI and others: arrays, requests with answers, one message a line, with the id of its conversation if there are several; rows of data sets such as SWE-smith, and `conversations` as ShareGPT has them | a conversation | `resolved` or `target` beside `instance_id` |
 //!
 //! - runs of four frameworks | `ai` 4.3.19 to 7.0.173, `@mastra/core` 1.71.0, `@openai/agents-core` 0.20.0, `@langchain/core` 1.4.0 | 2026-11-22 | captured
 //! - a conversation in the tests of OpenHands | 611629e6 | 2026-11-22 | captured
 //! - requests of OpenAI, Anthropic and Gemini | | 2026-11-22 | written
 //! - tools on the servers of OpenAI and Anthropic; messages of Bedrock, Ollama, Microsoft.Extensions.AI, Strands Agents, Cline and Kimi CLI; rows of data sets | Strands Agents 1.x, Cline 3.x, Kimi CLI 1.x | 2026-11-26 | written
+//! - requests of coding agents, results that are JSON, rows of tables, Harmony, Cohere | | 2026-11-29 | written
 //! - `conversations` in the data of LLaMA-Factory and in the tests of moraine | 3075df15, 517b648 | 2026-11-28 | captured
 
 use crate::{
+    chat::SYSTEM,
     format::{Format, FormatReader, Sink, open},
+    ids::hash,
     json::{Array, Members, Value},
     messages::{Message, Messages, Side, content_of, is_message, messages_of},
     run::{Run, truth},
-    sessions::{Session, Sessions},
+    sessions::{Interleaved, Session, Sessions},
     time,
 };
 
@@ -40,6 +43,17 @@ fn is_whole(object: Value) -> bool {
         || (object.object("request").is_some() && object.object("response").is_some())
 }
 
+/// The members of a message in a table that have the id of its conversation.
+const CONVERSATION: [&str; 4] = ["conversation_id", "session_id", "thread_id", "chat_id"];
+
+/// Returns whether an array has the messages of several conversations.
+fn is_table(value: Value) -> bool {
+    let Some(mut rows) = value.as_array() else { return false };
+    let id = |row: Value<'_>| row.first_name(&CONVERSATION).map(hash);
+    let first = rows.first().and_then(id);
+    first.is_some() && rows.clone().all(|row| id(row).is_some()) && rows.any(|row| id(row) != first)
+}
+
 /// Returns the messages in a row of a data set, in which they may be JSON in a string.
 fn row(object: Value<'_>) -> Option<Array<'_>> {
     ["messages", "trajectory", "conversations"].into_iter().find_map(|name| {
@@ -59,6 +73,8 @@ pub struct Conversations {
     /// The conversations that may go on, in the order in which they began.
     open: Vec<Open>,
     messages: Sessions<Lines>,
+    /// Those of tables, in which each has the id of its conversation.
+    rows: Interleaved<Lines>,
     /// How many conversations began before the first of these messages.
     before: Option<u64>,
     begun: u64,
@@ -76,12 +92,24 @@ impl FormatReader for Conversations {
     fn read(&mut self, value: Value, out: &mut Sink) {
         let is_message =
             |object| !is_whole(object) && (row(object).is_none() || is_message(object));
-        if !value.as_object().is_some_and(is_message) {
-            self.add(run(value, out), out);
-        } else {
-            self.before.get_or_insert(self.begun);
-            self.messages.read(value, out);
+        if is_table(value) {
+            return value.as_array().into_iter().flatten().for_each(|row| self.read(row, out));
         }
+        if !value.as_object().is_some_and(is_message) {
+            return self.add(run(value, out), out);
+        }
+        self.before.get_or_insert(self.begun);
+        let Some(id) = value.first_name(&CONVERSATION) else {
+            return self.messages.read(value, out);
+        };
+        let number = self.rows.ids.get(id).unwrap_or_else(|| {
+            let number = self.rows.begin(Some(id), out);
+            self.rows.ids.insert(id, number);
+            number
+        });
+        self.rows.add(number, out, |lines, run, _| {
+            run.record(Lines::time(value), |run| lines.read(value, run));
+        });
     }
 
     fn hand_over(&mut self, out: &mut Sink) {
@@ -93,6 +121,7 @@ impl FormatReader for Conversations {
         let after = self.open.split_off(self.open.partition_point(|open| open.number <= before));
         self.hand_over(out);
         self.messages.finish(out);
+        self.rows.end_all(out);
         after.into_iter().for_each(|open| out.run(open.run));
     }
 }
@@ -150,7 +179,9 @@ fn time_of(message: Value<'_>) -> Option<Value<'_>> {
 
 fn run(value: Value, out: &Sink) -> Run {
     let mut run = out.begin();
-    run.read_given(value.object("request").unwrap_or(value));
+    let request = value.object("request").unwrap_or(value);
+    run.tell_by(request.first(&SYSTEM));
+    run.read_given(request);
     let input = match value.first(&["messages", "contents", "input"]) {
         _ if value.is_array() => messages_of(value, Side::Input),
         None => match value.member("request") {

@@ -37,13 +37,23 @@ fn read(value: Value, out: &mut Sink) {
     let mut has_task = false;
     for message in messages {
         let begin = run.events.len();
+        let extra = message.object("extra");
         match message.list("output") {
             _ if !has_tools => read_text(message, &mut run, &mut has_task),
             _ if message.text("role") == Some("exit") => continue,
             Some(items) if message.text("object") == Some("response") => run.read_answer(items),
+            _ if extra.has("interrupt_type") => run.skipped.add("context"),
             _ => run.read_message(message),
         }
-        let extra = message.object("extra");
+        // With tools, its text is JSON.
+        if let Some(failed) = has_failed(extra.get("returncode")).filter(|_| has_tools) {
+            run.amend(begin, |event, _| {
+                if let Event::Result(result) = event {
+                    result.failed = failed;
+                }
+                true
+            });
+        }
         let response = extra.object("response");
         run.facts.add(Tokens::of(response.object("usage"), USAGE).map(Tokens::without_cache));
         run.facts.model(response.name("model"));

@@ -1,10 +1,10 @@
 //! Sessions of opencode: exports, and `opencode run --format json`.
 //!
-//! | opencode: `opencode export`, `opencode session export` (2.0); `opencode run --format json`, which lacks what the user wrote, so give `objective` | a session | a failure at the end (2.0) |
+//! | opencode: `opencode export`, `opencode session export` (2.0); `opencode run --format json`, which lacks what the user wrote, so give `objective` | a session | an error of the last answer; a failure at the end (2.0) |
 //!
 //! - a session in the tests of agent-sessions | 651e854f | 2026-11-22 | captured
 //! - exports and streams | 1.3.17 | 2026-11-22 | source
-//! - `opencode session export` | 2.0 | 2026-11-29 | written
+//! - `opencode session export`, exit codes of the stream | 2.0 | 2026-11-29 | written
 
 use super::prelude::*;
 
@@ -89,8 +89,12 @@ fn read_message(message: Value, run: &mut Run) {
     let usage = info.object("tokens");
     let tokens = Tokens::of(usage, ["input", "output", "cache/read", "cache/write"]);
     run.facts.add(tokens.map(|tokens| tokens.with_reasoning(usage.get("reasoning"))));
-    let is_aborted = info.object("error").text("name") == Some("MessageAbortedError");
+    let error = info.object("error");
+    let is_aborted = error.text("name") == Some("MessageAbortedError");
     run.facts.interruptions += u64::from(is_aborted);
+    if info.text("role") == Some("assistant") {
+        run.has_failed = error.is_some() && !is_aborted;
+    }
 }
 
 fn read_parts(info: Option<Value>, parts: Option<Value>, run: &mut Run) {
@@ -187,7 +191,10 @@ fn read_tool(part: Value, run: &mut Conversation) {
         "completed" => state.first(&["output", "content"]),
         _ => state.member("output"),
     };
-    let exit = has_failed(state.first(&["metadata", "structured"]).get("exit"));
+    let metadata = state.first(&["metadata", "structured"]);
+    // As in the stream of opencode 2.
+    let exit = metadata.get("exit").or_else(|| metadata.object("metadata").get("exit"));
+    let exit = has_failed(exit);
     let is_error = status == "error";
     let has_failed = if is_error || is_invalid { Some(true) } else { exit };
     let result = (value.is_some() || is_error)

@@ -1,6 +1,6 @@
 //! Events of OpenHands (V1).
 //!
-//! | OpenHands (V1): events, as an array, as `items` or one a line | a conversation | |
+//! | OpenHands (V1): events, as an array, as `items` or one a line | a conversation | an error at the end |
 //!
 //! - events in the tests of trajectory, compared with the source of OpenHands' SDK | V1; 21ae92d, 7e6774f7 | 2026-11-28 | written
 
@@ -49,6 +49,7 @@ fn read_event(event: Value, run: &mut Run) {
             run.skipped.add_many("context", event.elements("extended_content").count() as u64);
         }
         "MessageEvent" => {
+            run.has_failed = false;
             run.end_turn();
             run.read_assistant(message, message.member("content"));
         }
@@ -62,6 +63,7 @@ fn read_event(event: Value, run: &mut Run) {
         }
         kind => {
             run.facts.interruptions += u64::from(kind == "PauseEvent");
+            run.has_failed |= kind == "ConversationErrorEvent";
             if event.text("key") == Some("full_state") {
                 run.key = event.object("value").name("id").map(Into::into);
             }
@@ -71,6 +73,7 @@ fn read_event(event: Value, run: &mut Run) {
 }
 
 fn read_call(event: Value, run: &mut Run) {
+    run.has_failed = false;
     let turn = run.turn_of(event.name("llm_response_id"));
     let thoughts = event.name("reasoning_content").map(Event::reasoned);
     run.events.extend(thoughts);

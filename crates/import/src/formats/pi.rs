@@ -1,13 +1,12 @@
 //! Sessions of Pi and of OpenClaw, and the output of `pi --mode json`.
 //!
-//! | Pi, OpenClaw: session files; `pi --mode json` | a session | |
+//! | Pi, OpenClaw: session files; `pi --mode json` | a session | an error of the last answer |
 //!
 //! - sessions of Pi | | 2026-11-22 | written
 //! - deliveries of OpenClaw | 2026.2 | 2026-11-28 | written
 //! - `pi --mode json` | 83378aad | 2026-11-28 | source
 
 use super::prelude::*;
-use crate::messages::Harness;
 
 pub const FORMAT: Format = sessions::format::<Session>("pi", fits);
 
@@ -64,7 +63,11 @@ impl sessions::Session for Session {
             Some("model_change") => run.facts.model(record.name("modelId")),
             _ => run.facts.model(message.name("model")),
         }
-        run.facts.interruptions += u64::from(message.text("stopReason") == Some("aborted"));
+        let end = message.text("stopReason");
+        run.facts.interruptions += u64::from(end == Some("aborted"));
+        if message.text("role") == Some("assistant") {
+            run.has_failed = end == Some("error");
+        }
         read(record, &["user", "assistant", "toolResult"], run);
     }
 }

@@ -8,7 +8,7 @@ pub(super) use crate::{
     format::{Format, Sink},
     ids::Ids,
     json::{self, Array, Document, Members, Value},
-    messages::{Conversation, call_of_part},
+    messages::{Conversation, Harness, call_of_part},
     pattern::{Pattern, regex},
     provenance::Origin,
     run::Run,

@@ -6,11 +6,6 @@
 
 use super::prelude::*;
 
-/// Observations that report a failure in SWE-agent's own words.
-static FAILED: Pattern = Pattern::new(|| {
-    regex(r"^[ \t\r\n]*(?:Your proposed edit has introduced new syntax error|EXECUTION TIMED OUT)")
-});
-
 pub const FORMAT: Format =
     Format { name: "swe-agent", domain: "code", fits, open: || Box::new(read) };
 
@@ -22,6 +17,7 @@ fn fits(value: Value, _kind: Option<&str>) -> bool {
 
 fn read(value: Value, out: &mut Sink) {
     let mut run = out.begin();
+    run.harness = Harness::SweAgent;
     run.has_failed = has_failed(value, "submitted");
     let usage = value.object("info").object("model_stats");
     run.facts.tokens = Tokens::of(usage, ["tokens_sent", "tokens_received", "", ""]);
@@ -41,7 +37,6 @@ fn read(value: Value, out: &mut Sink) {
         }
         _ => run.read_messages(history),
     }
-    run.fail(0, |text| FAILED.is_match(text));
     out.run(run);
 }
 

@@ -5,7 +5,10 @@
 //! - sessions in the tests of agentsview and deja-vu | version 3; aea2eb12 | 2026-11-28 | written
 //! - the log of changes, tool rounds and results | VS Code 1.109 on (03d43368), Copilot Chat 35bfd52a, `@vscode/prompt-tsx` 0.4 | 2026-11-28 | source
 
-use std::{collections::BTreeMap, mem};
+use std::{
+    collections::{BTreeMap, HashMap},
+    mem,
+};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -179,8 +182,10 @@ fn read(request: Value, run: &mut Run) {
         let of_request = || tokens(Some(request), "completionTokens");
         run.facts.add(tokens(metadata, "outputTokens").or_else(of_request));
     }
+    let results = metadata.object("toolCallResults").into_iter().flat_map(Value::members);
+    let results: HashMap<_, _> = results.collect();
     for round in rounds.into_iter().flatten() {
-        read_round(round, metadata.object("toolCallResults"), run);
+        read_round(round, &results, run);
     }
     let ends_with_calls =
         |round: Value| round.list("toolCalls").is_some_and(|calls| !calls.is_empty());
@@ -195,7 +200,7 @@ fn read(request: Value, run: &mut Run) {
 }
 
 /// Reads an answer of the model, with the results of its calls.
-fn read_round(round: Value, results: Option<Value>, run: &mut Run) {
+fn read_round(round: Value, results: &HashMap<&str, Value>, run: &mut Run) {
     run.facts.add(Tokens::of(round.object("usage"), USAGE).map(Tokens::without_cache));
     let turn = run.next_turn();
     let thinking = round.object("thinking").get("text");

@@ -1,6 +1,6 @@
 //! Parses JSON texts.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, mem};
 
 use knowledgepulse_workers::CancelToken;
 use regex::Captures;
@@ -76,8 +76,12 @@ pub fn parse<'t>(
         if matches!(error, Some(Unread::Syntax(_)))
             && let Some(mended) = mend(&tape.text)
         {
-            tape = Tape { text: Cow::Owned(mended), ..Tape::default() };
+            let mended = Tape { text: Cow::Owned(mended), ..Tape::default() };
+            let text = mem::replace(&mut tape, mended).text;
             error = parse_values(&mut tape, all, cancel);
+            if let Some(Unread::Syntax(error)) = &mut error {
+                error.column -= lengthened(&text, error);
+            }
         }
     }
     (tape, error)
@@ -233,17 +237,24 @@ fn with_lone_surrogates_replaced(text: &str) -> Option<String> {
     (mended != text).then(|| mended.into_owned())
 }
 
+static TOKEN: Pattern = Pattern::new(|| regex(r#"(?s)"(?:[^"\\]|\\.)*"|\bNaN\b|-?\bInfinity\b"#));
+
+/// Returns by how much a mended text is longer before an error in its line: `NaN` by one, all else by nothing.
+fn lengthened(text: &str, error: &SyntaxError) -> usize {
+    let line = text.split('\n').nth(error.line as usize - 1).unwrap_or_default();
+    let tokens = TOKEN.find_iter(line).filter(|token| token.as_str() == "NaN").enumerate();
+    tokens.take_while(|(before, token)| token.start() + before < error.column).count()
+}
+
 /// Replaces `NaN`, `Infinity` and `-Infinity`, which Python writes, by `null`; `None` if there are none.
 fn with_null_for_no_numbers(text: &str) -> Option<String> {
-    static TOKEN: Pattern =
-        Pattern::new(|| regex(r#"(?s)"(?:[^"\\]|\\.)*"|\bNaN\b|-?\bInfinity\b"#));
     if !["NaN", "Infinity"].into_iter().any(|name| text.contains(name)) {
         return None;
     }
     let (mut mended, mut end) = (String::new(), 0);
     for token in TOKEN.find_iter(text).filter(|token| !token.as_str().starts_with('"')) {
         mended += &text[end..token.start()];
-        mended += "null";
+        mended += &format!("{:1$}", "null", token.len());
         end = token.end();
     }
     (end > 0).then(|| mended + &text[end..])

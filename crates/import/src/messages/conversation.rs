@@ -1,9 +1,9 @@
 //! Reads messages of every dialect into the events of a conversation.
 
-use std::{borrow::Borrow, collections::HashSet, mem};
+use std::{borrow::Borrow, cell::LazyCell, collections::HashSet, mem};
 
 use super::{
-    harness::{Harness, SETUP},
+    harness::Harness,
     message::{Message, Messages, Side, Sides, messages_of, unwrapped},
     parts::{
         are_all, call_of_part, calls, calls_in_text, content, is_function_call, result_of_part,
@@ -19,9 +19,10 @@ use crate::{
     ids::Ids,
     json::{self, Array, Document, Members, Value},
     part::{Kind, Part, each, has_call_members, is_item, parts, typed, with_state},
+    provenance::Origin,
     seen::Seen,
     skipped::Skipped,
-    text::{Output, text_of, text_of_part},
+    text::{Output, joined, of_tool, text_of, text_of_part},
 };
 
 /// The conversation of an agent while its messages are read.
@@ -39,6 +40,8 @@ pub struct Conversation {
     pub turns: Ids,
     /// The places of calls and results among the events, by the ids of the calls.
     pub places: Ids,
+    /// The place of the first event of the record that is being read.
+    pub begun: usize,
     /// The turn that continues with the next item of the assistant.
     open: Option<Turn>,
     /// Whether all messages belong to the open turn.
@@ -46,6 +49,10 @@ pub struct Conversation {
     /// Results that follow after the last part of their step.
     results: Events,
     pub harness: Harness,
+    /// What a person asked otherwise than in a message: a typed command, or what a summary has of it.
+    pub instead: Option<(String, Origin)>,
+    /// Whether a person said something.
+    pub is_asked: bool,
     pub seen: Seen,
 }
 
@@ -53,7 +60,8 @@ impl Conversation {
     /// Returns the approximate size in bytes.
     pub fn size(&self) -> usize {
         let events = self.events.size() + self.results.size();
-        events + self.facts.size() + self.seen.size() + self.given.size()
+        let instead = self.instead.as_ref().map_or(0, |(text, _)| text.len());
+        events + instead + self.facts.size() + self.seen.size() + self.given.size()
     }
 
     /// Adds the time of a record that has added the events from a place on.
@@ -81,12 +89,14 @@ impl Conversation {
     pub fn tool_result(&mut self, id: Option<&str>, output: Output, failed: Option<bool>) {
         let refused = id.is_some_and(|id| self.seen.is_denied(id));
         let (id, result) = (id.map(Into::into), output.into_result(failed));
-        self.events.push(Event::Result(ToolResult { id, refused, ..result }));
+        let result = self.judged(ToolResult { id, refused, ..result });
+        self.events.push(Event::Result(result));
     }
 
     /// Adds the texts of a person as one event, if there are any.
     pub fn say_human(&mut self, texts: &[impl Borrow<str>]) {
         if !texts.is_empty() {
+            self.is_asked |= texts.iter().any(|text| !json::is_blank(text.borrow()));
             self.events.push(Event::Human(texts.join("\n")));
         }
     }
@@ -107,10 +117,11 @@ impl Conversation {
         turn
     }
 
-    /// Adds a call or a result. One that repeats the last one with its id takes its place: a call before it is answered,
-    /// if it is of the same turn; a result before there is another call. Returns whether it does.
+    /// Adds a call or a result. One that repeats the last one with its id, of an earlier record, takes its place: a call
+    /// before it is answered, if it is of the same turn; a result before there is another call. Returns whether it does.
     pub fn put(&mut self, event: Event) -> bool {
         let earlier = event.id().and_then(|id| self.places.get(id)).map(|place| place as usize);
+        let earlier = earlier.filter(|place| *place < self.begun);
         let repeated = earlier.filter(|place| match (&self.events[*place], &event) {
             (Event::Call(earlier), Event::Call(call)) => earlier.turn == call.turn,
             (earlier, event) => earlier.call().is_none() && event.call().is_none(),
@@ -180,6 +191,13 @@ impl Conversation {
         self.open = None;
     }
 
+    /// Returns what a person says in a content of a program.
+    pub fn asked(harness: Harness, content: Option<Value>) -> Option<String> {
+        let mut conversation = Self { harness, ..Self::default() };
+        conversation.read_user(content);
+        conversation.first_human()
+    }
+
     /// Returns the first text of a person that is not blank.
     pub fn first_human(self) -> Option<String> {
         let mut texts = self.events.iter().filter_map(Event::human);
@@ -239,6 +257,7 @@ impl Conversation {
 
     pub fn read_system(&mut self, content: Option<Value>) {
         self.skipped.add("system");
+        self.tell_by(content);
         self.instruct(content);
     }
 
@@ -277,7 +296,9 @@ impl Conversation {
                 ToolResult { text, failed: true, ..ToolResult::default() }
             }
             "result" | "output-available" => {
-                text_of(tool.output(), &mut self.skipped).into_result(flag(fields))
+                let (output, _) = tool.output();
+                let output = output.map(|output| of_tool(output, &mut self.skipped));
+                output.unwrap_or_default().into_result(flag(fields))
             }
             _ => return self.call(call),
         };
@@ -327,16 +348,6 @@ impl Conversation {
         self.events.extend(events);
     }
 
-    /// Marks the results from a place on whose texts say that the tool failed.
-    pub fn fail(&mut self, begin: usize, has_failed: impl Fn(&str) -> bool) {
-        self.amend(begin, |event, _| {
-            if let Event::Result(result) = event {
-                result.failed |= has_failed(&result.text);
-            }
-            true
-        });
-    }
-
     /// Ends a step: adds the results of its calls.
     pub fn end_step(&mut self) {
         self.events.extend(mem::take(&mut self.results));
@@ -352,11 +363,14 @@ impl Conversation {
     /// Reads an answer with this content, which the message has besides other members.
     pub fn read_assistant(&mut self, message: Option<Value>, content: Option<Value>) {
         let mut turn = self.turn();
+        let details = || joined(message.elements("reasoning_details").filter_map(text_of_part));
         let reasoning = message
-            .first_name(&["reasoning_content", "reasoning", "thinking"])
-            .or_else(|| message.object("additional_kwargs").name("reasoning_content"));
+            .first_name(&["reasoning_content", "reasoning", "thinking", "tool_plan"])
+            .or_else(|| message.object("additional_kwargs").name("reasoning_content"))
+            .map(Into::into)
+            .or_else(details);
         if let Some(reasoning) = reasoning {
-            let mut parts = message.elements("parts").filter_map(typed);
+            let mut parts = parts(content).chain(message.elements("parts").filter_map(typed));
             if parts.any(|(kind, _)| Kind::of(kind) == Kind::Reasoning) {
                 self.skipped.add("repeated");
             } else {
@@ -364,7 +378,15 @@ impl Conversation {
             }
         }
         let begin = self.events.len();
+        // As in Harmony, the format of gpt-oss.
+        let recipient = message.name("recipient").filter(|to| !["all", "user"].contains(to));
+        if let (Some(tool), Some(_)) = (recipient, message.get("channel")) {
+            let texts = parts(content).filter_map(|(_, part)| text_of_part(part));
+            let input = CallInput::of_json(&joined(texts).unwrap_or_default());
+            return self.call(Call::new(Some(tool), input, None, turn));
+        }
         let mut of_parts = HashSet::new();
+        let has_steps = LazyCell::new(|| parts(content).any(|(kind, _)| kind == "step-start"));
         for (kind, part) in parts(content) {
             let call = with_state(kind, part);
             of_parts.extend(call.and_then(|(call, _)| Part(call).id()).map(str::to_owned));
@@ -378,7 +400,13 @@ impl Conversation {
                     self.open = Some(turn);
                 }
                 (_, Some((call, name))) => self.read_with_state(part, call, name, turn),
-                (Kind::Text, _) => self.say(text_of_part(part).unwrap_or_default(), turn),
+                (Kind::Text, _) => {
+                    // Where no step begins, what follows a result is said after it.
+                    if !self.results.is_empty() && !*has_steps {
+                        self.end_step();
+                    }
+                    self.say(text_of_part(part).unwrap_or_default(), turn);
+                }
                 (Kind::Reasoning, _) => {
                     self.events.push(Event::reasoned(text_of_part(part).unwrap_or_default()));
                 }
@@ -397,6 +425,10 @@ impl Conversation {
                 (Kind::Result, _) => self.read_result(part, kind),
                 (Kind::Approval | Kind::Other, _) => self.skip_unknown(kind, part),
             }
+        }
+        let spoken = message.object("audio").name("transcript");
+        for text in message.name("refusal").into_iter().chain(spoken) {
+            self.events.push(Event::said(text));
         }
         let calls = calls(message);
         // LangChain keeps calls with invalid JSON in a separate list, or with the others in `additional_kwargs`.
@@ -464,30 +496,25 @@ impl Conversation {
     }
 
     pub fn read_user(&mut self, content: Option<Value>) {
-        self.end_turn();
-        let texts = self.read_user_parts(content);
-        if self.harness == Harness::Unknown {
-            if texts.iter().any(|text| text.starts_with(SETUP)) {
-                return self.skipped.add_many("context", texts.len() as u64);
-            }
-            self.harness = Harness::of(&texts);
-        }
-        let said = texts.into_iter().filter_map(|text| self.harness.said(text, &mut self.skipped));
-        let said: Vec<_> = said.collect();
-        self.say_human(&said);
+        self.read_user_by(content, Self::read_result_part);
     }
 
-    /// Reads the parts of a user message that are no text, and returns the texts.
-    pub fn read_user_parts(&mut self, content: Option<Value>) -> Vec<String> {
+    /// Reads a message of the user: the parts that are no texts by `read`, then the texts.
+    pub fn read_user_by(
+        &mut self,
+        content: Option<Value>,
+        mut read: impl FnMut(&mut Self, &str, Value),
+    ) {
+        self.end_turn();
         let mut texts = Vec::new();
         for (kind, part) in parts(content) {
             if Kind::of(kind) != Kind::Text {
-                self.read_result_part(kind, part);
+                read(self, kind, part);
             } else if !self.is_repeated(kind, part) {
                 texts.push(text_of_part(part).unwrap_or_default());
             }
         }
-        texts
+        self.read_texts(texts);
     }
 
     /// Reads the result of a tool. `role` is the role of the message if it is the tool's name.
@@ -511,11 +538,11 @@ impl Conversation {
         if parts.clone().any(has_results) {
             return parts.for_each(|(kind, part)| self.read_result_part(kind, part));
         }
-        let value = message.first(&["content", "parts", "text", "value"]).map(stored);
-        let output = text_of(value, &mut self.skipped);
+        let value = message.first(&["content", "parts", "text", "value"]);
+        let output = text_of(value.map(stored), &mut self.skipped);
         // As in SWE-agent.
         let id = message.list("tool_call_ids").and_then(Array::first).and_then(Value::as_str);
-        let id = id.or_else(|| Part(message).id()).filter(|id| !json::is_blank(id));
+        let id = id.or_else(|| Part(message).id_of_call()).filter(|id| !json::is_blank(id));
         let name = Part(message).name().or(role);
         let result = output.into_result(flag_of_message(message));
         let (id, name) = (id.map(Into::into), name.map(Into::into));
@@ -542,7 +569,7 @@ impl Conversation {
 
     pub(super) fn read_result(&mut self, part: Value, kind: &str) {
         let mut result = result_of_part(part, kind, &mut self.skipped);
-        result.refused = result.failed && Part(part).output().is_some_and(is_denial);
+        result.refused = result.failed && Part(part).output().0.is_some_and(is_denial);
         if let Some(id) = result.id.as_ref().filter(|_| result.refused)
             && !self.seen.deny(id)
         {
@@ -552,19 +579,24 @@ impl Conversation {
         }
     }
 
-    pub(super) fn add_result(&mut self, mut result: ToolResult) {
-        result.refused |= self.harness.is_denied(&result.text);
-        result.failed |= result.refused || self.harness.has_failed(&result.text);
-        result.is_within = self.open.is_some();
+    pub(super) fn add_result(&mut self, result: ToolResult) {
+        let result = ToolResult { is_within: self.open.is_some(), ..self.judged(result) };
         self.events.push(Event::Result(result));
+    }
+
+    /// Returns a result by the words of the program.
+    pub fn judged(&mut self, result: ToolResult) -> ToolResult {
+        let (text, failed, refused) = self.harness.result(result.text, &mut self.skipped);
+        let [failed, refused] = [result.failed || failed, result.refused || refused];
+        ToolResult { text, failed, refused, ..result }
     }
 }
 
 /// Returns the text of a person in a value that was recorded as input: itself, the first human message, or the prompt.
 pub fn human(value: Value) -> Option<String> {
     let value = value.decoded();
-    if let Some(text) = value.as_str() {
-        return (!json::is_blank(text)).then(|| text.into());
+    if value.is_string() {
+        return Conversation::asked(Harness::Unknown, Some(value));
     }
     if let Some(messages) = messages_of(value, Side::Input) {
         return Conversation::of(&messages).first_human();

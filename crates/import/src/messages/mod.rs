@@ -8,11 +8,11 @@ mod parts;
 
 pub use self::{
     conversation::{Conversation, human},
-    harness::{Harness, SETUP},
+    harness::{Harness, REFUSED},
     message::{
         CONTENTS, Message, Messages, Side, Sides, content_of, is_message, is_readable, messages_of,
         unwrapped,
     },
     parts::{call_of_part, content, result_of_part},
 };
-pub use crate::part::{has_call_type, is_result_type, is_typed, parts};
+pub use crate::part::{is_result_type, is_typed, parts};

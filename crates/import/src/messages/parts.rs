@@ -4,9 +4,9 @@ use crate::{
     call::{Call, CallInput, ToolResult, Turn},
     failure::{flag, has_failed},
     json::{Array, BLANK, Document, Members, Value, is_blank},
-    part::{Kind, OF_TOOL, Part, each, typed},
+    part::{Kind, OF_SERVERS, Part, typed},
     skipped::Skipped,
-    text::{Output, text_of, text_of_parts},
+    text::{Output, of_tool, text_of, text_of_part, text_of_parts},
 };
 
 pub fn call_of_part(part: Value, turn: Turn) -> Call {
@@ -15,7 +15,7 @@ pub fn call_of_part(part: Value, turn: Turn) -> Call {
 }
 
 pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolResult {
-    let value = Part(part).output();
+    let (value, has_parts) = Part(part).output();
     let is_one_part =
         ["function_call_result", "computer_call_result", "computer_call_output"].contains(&kind);
     let output = match value {
@@ -30,7 +30,8 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
             let text = text_of_parts(part.alone(), skipped).unwrap_or_default();
             Output { text, failed: flag(part) }
         }
-        value => text_of(value, skipped),
+        value if has_parts => text_of(value, skipped),
+        value => value.map(|value| of_tool(value, skipped)).unwrap_or_default(),
     };
     let is_shell = kind == "shell_call_output";
     let has_status = is_shell || kind == "apply_patch_call_output";
@@ -39,7 +40,9 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
         outcome.text("type") == Some("timeout")
             || has_failed(outcome.get("exit_code")) == Some(true)
     };
+    let is_code = kind == "code_execution_result";
     let has_failed = kind == "tool-error"
+        || (is_code && part.text("outcome").is_some_and(|outcome| outcome != "OUTCOME_OK"))
         || (has_status && part.text("status") == Some("failed"))
         || (is_shell && part.elements("output").any(is_cut));
     let flag = flag(part).or(has_failed.then_some(true)).or(output.failed);
@@ -52,7 +55,7 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
 /// Returns whether a content is that of a tool that ran on Anthropic's servers, and no text.
 fn is_of_server(kind: &str, content: Value) -> bool {
     let is_text = |part| typed(part).is_some_and(|(kind, _)| Kind::of(kind) == Kind::Text);
-    kind.ends_with(OF_TOOL)
+    OF_SERVERS.contains(&kind)
         && kind != "mcp_tool_result"
         && match content.as_array() {
             Some(mut parts) => !parts.is_empty() && !parts.any(is_text),
@@ -63,7 +66,7 @@ fn is_of_server(kind: &str, content: Value) -> bool {
 /// Returns the calls that a message has besides its parts. Exports of tables have them as JSON in a string.
 pub fn calls<'d>(message: Option<Value<'d>>) -> Option<Array<'d>> {
     let list = |of: Option<Value<'d>>| {
-        let calls = of.member("tool_calls")?.decoded();
+        let calls = of.first(&["tool_calls", "toolCalls"])?.decoded();
         let one = (!calls.as_str().is_some_and(is_blank)).then(|| calls.alone());
         calls.as_array().or(one).filter(|calls| !calls.is_empty())
     };
@@ -92,10 +95,20 @@ pub fn stored(content: Value<'_>) -> Value<'_> {
         return content;
     }
     let decoded = content.decoded();
-    // Lists of calls are no parts.
-    let is_known = |kind: &str| Kind::of(kind) != Kind::Other && kind != "function";
-    let are_known = each(Some(decoded)).all(|part| part.text("type").is_some_and(is_known));
-    if is_marked || are_known { decoded } else { content }
+    // A text that is JSON is a text: in a table there are calls or results of an id, or nobody could tell.
+    let is_part = |part: Value| match part.text("type").map(Kind::of) {
+        Some(Kind::Text | Kind::Reasoning) => text_of_part(part).is_some(),
+        Some(Kind::Call) => Part(part).name().and(Part(part).input()).is_some(),
+        Some(Kind::Result) => Part(part).id_of_call().is_some(),
+        _ => false,
+    };
+    let is_of_tool = |part: Value| {
+        let kind = part.text("type").map(Kind::of);
+        part.text("type") != Some("function") && matches!(kind, Some(Kind::Call | Kind::Result))
+    };
+    let are_parts =
+        || are_all(decoded, is_part) && decoded.as_array().into_iter().flatten().any(is_of_tool);
+    if is_marked || are_parts() { decoded } else { content }
 }
 
 /// Returns whether a value is a call outside of a message.
@@ -117,6 +130,6 @@ pub fn calls_in_text(text: &str) -> Option<Document<'_>> {
 }
 
 /// Returns whether a value is an array of such calls.
-pub fn are_all(value: Value, is_call: fn(Value) -> bool) -> bool {
+pub fn are_all(value: Value, is_call: impl Fn(Value) -> bool) -> bool {
     value.as_array().is_some_and(|mut calls| !calls.is_empty() && calls.all(is_call))
 }

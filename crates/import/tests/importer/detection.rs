@@ -57,6 +57,10 @@ fn sessions_take_no_records_of_another_format() {
     logs.dedup_by(|next, log| next.0 == log.0);
     for (format, begun) in &logs {
         for (other, following) in logs.iter().filter(|(other, _)| other != format) {
+            // Both have the reasoning items of the Responses API.
+            if (&**format, &**other) == ("grok-build", "messages") {
+                continue;
+            }
             let expected = [begun, following].map(|records| traces(&import(&lines(records))));
             let mut expected = expected.concat();
             expected.sort();

@@ -1,4 +1,4 @@
-//! Logs of every size of which one thing has many: each list of each written log, each tag, each nesting.
+//! Logs of every size of which one thing has many: each list and object of each written log, each tag, each nesting.
 
 use std::{collections::BTreeSet, iter};
 
@@ -72,7 +72,51 @@ fn tags() -> Vec<(String, Make)> {
     halves.map(make).collect()
 }
 
-/// Returns each list of the written logs, with its elements many times.
+/// The members whose values say what a record is.
+const KINDS: [&str; 6] = ["type", "role", "kind", "source", "status", "event"];
+
+/// Makes the texts in a value differ from those of its other copies.
+fn differ(value: &mut Value, index: usize) {
+    match value {
+        Value::String(text) => *text += &index.to_string(),
+        Value::Array(elements) => elements.iter_mut().for_each(|element| differ(element, index)),
+        Value::Object(members) => members
+            .iter_mut()
+            .filter(|(name, _)| !KINDS.contains(&name.as_str()))
+            .for_each(|(_, member)| differ(member, index)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Repeats the elements of a list, or the members of an object under other names, up to a size.
+fn repeat(value: &mut Value, bytes: usize, are_distinct: bool) {
+    let times = (bytes / value.to_string().len()).max(1);
+    let copy = |(index, value): (usize, &Value)| {
+        let mut copy = value.clone();
+        if are_distinct {
+            differ(&mut copy, index);
+        }
+        copy
+    };
+    let many = match &*value {
+        Value::Array(list) => {
+            list.iter().cycle().take(times * list.len()).enumerate().map(copy).collect()
+        }
+        Value::Object(members) => {
+            let all = members.iter().cycle().take(times * members.len()).enumerate();
+            let named = all.map(|(index, (name, value))| {
+                let name =
+                    if index < members.len() { name.clone() } else { format!("{name}{index}") };
+                (name, copy((index, value)))
+            });
+            Value::Object(named.collect())
+        }
+        _ => return,
+    };
+    *value = many;
+}
+
+/// Returns each list and each object of the written logs with many elements or members, alike and distinct.
 fn lists() -> Vec<(String, Make)> {
     let mut known = BTreeSet::new();
     let mut all: Vec<(String, Make)> = Vec::new();
@@ -80,21 +124,24 @@ fn lists() -> Vec<(String, Make)> {
         let records = Value::from(records);
         let places = importing::places(&records).into_iter().map(|(pointer, _)| pointer);
         for pointer in iter::once(String::new()).chain(places) {
-            let list = records.pointer(&pointer).and_then(Value::as_array);
+            let place = records.pointer(&pointer).unwrap();
+            let is_empty = place.as_array().map(Vec::is_empty);
+            let is_empty = is_empty.or(place.as_object().map(serde_json::Map::is_empty));
             let names = pointer.split('/').filter(|name| name.parse::<usize>().is_err());
             let name = format!("{format} {}", names.collect::<Vec<_>>().join("/"));
-            if list.is_none_or(Vec::is_empty) || !known.insert(name.clone()) {
+            if is_empty != Some(false) || !known.insert(name.clone()) {
                 continue;
             }
-            let records = records.clone();
-            let make = move |bytes: usize| {
-                let mut records = records.clone();
-                let list = records.pointer_mut(&pointer).unwrap().as_array_mut().unwrap();
-                let count = list.len() * (bytes / json!(list).to_string().len()).max(1);
-                *list = list.iter().cycle().take(count).cloned().collect();
-                lines(records.as_array().unwrap())
-            };
-            all.push((name, Box::new(make)));
+            for are_distinct in [false, true] {
+                let (records, pointer) = (records.clone(), pointer.clone());
+                let make = move |bytes: usize| {
+                    let mut records = records.clone();
+                    repeat(records.pointer_mut(&pointer).unwrap(), bytes, are_distinct);
+                    lines(records.as_array().unwrap())
+                };
+                let name = if are_distinct { format!("{name}, distinct") } else { name.clone() };
+                all.push((name, Box::new(make)));
+            }
         }
     }
     all

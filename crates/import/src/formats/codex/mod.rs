@@ -1,54 +1,31 @@
 //! Sessions of Codex, and the output of `codex exec --json`.
 //!
-//! | Codex: session files, also of Codex Desktop and of versions before 0.32; `codex exec --json`, which lacks what the user wrote, so give `objective` | a session | a failed turn of `codex exec` |
+//! | Codex: session files from 0.32 on, also of Codex Desktop; `codex exec --json`, which lacks what the user wrote, so give `objective` | a session | a failed turn of `codex exec` |
 //!
 //! - rollouts in the tests of agentsview | aea2eb12 | 2026-11-22 | captured
-//! - rollouts of Codex Desktop and of versions before 0.32, `codex exec --json` | 0.137 to 0.156 | 2026-11-26 | written
+//! - rollouts of Codex Desktop, `codex exec --json` | 0.137 to 0.156 | 2026-11-26 | written
 //! - scheduled and delegated threads, warnings, failures in words, counts that begin again | 0.150 to 0.156 | 2026-11-28 | written
 
 mod exec;
-mod user;
 
 use std::{collections::HashSet, mem};
 
 use crate::{
     formats::prelude::*,
-    messages::{content, is_message, is_readable},
+    messages::{content, is_readable},
 };
-
-/// Results that report a failure in Codex's own words.
-static FAILED: Pattern = Pattern::new(|| {
-    let tools =
-        r"apply_patch verification failed|(?:apply_patch|exec_command|write_stdin) failed\b";
-    let refused =
-        r"(?:(?:exec )?command|patch) rejected by user|aborted by user\b|aborted[ \t\r\n]*\z";
-    let unread = "unsupported call: |failed to parse function arguments: |Script failed\\b";
-    regex(&format!(r"^[ \t\r\n]*(?:{tools}|{refused}|{unread}|execution error:|err: )"))
-});
 
 pub const FORMAT: Format = sessions::format::<Session>("codex", fits);
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     let kinds = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
     (record.object("payload").is_some() && kind.is_some_and(|kind| kinds.contains(&kind)))
-        || is_header(record)
         || exec::fits(record, kind)
-}
-
-/// Returns whether a record is the first one of a session before Codex 0.32, whose messages and items follow bare.
-fn is_header(record: Value) -> bool {
-    !record.has("type")
-        && record.has("instructions")
-        && record.name("id").and(record.name("timestamp")).is_some()
-        && !record.has("role")
 }
 
 /// Returns the description of a session.
 fn meta(record: Value<'_>) -> Option<Value<'_>> {
-    match record.text("type") {
-        Some("session_meta") => record.object("payload"),
-        _ => is_header(record).then_some(record),
-    }
+    record.object("payload").filter(|_| record.text("type") == Some("session_meta"))
 }
 
 /// Returns the ids of the session and of those that it was copied from.
@@ -64,8 +41,6 @@ pub struct Session {
     ids: HashSet<String>,
     /// Whether the previous record was a description.
     is_after_meta: bool,
-    /// Whether it began with the header of a session before Codex 0.32.
-    is_bare: bool,
     /// The number of counts of tokens that ended, because another began at 0, and the last number of tokens.
     count: (u32, u64),
 }
@@ -81,12 +56,11 @@ impl sessions::Session for Session {
     }
 
     fn takes(&self, record: Value, kind: &str) -> bool {
-        let is_item = !kind.is_empty() && is_readable(record.text("role"), kind, record);
-        (!kind.is_empty() && record.object("payload").is_some())
-            || (self.is_bare && (is_item || record.has("record_type")))
+        !kind.is_empty() && record.object("payload").is_some()
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
+        run.harness = Harness::Codex;
         let meta = meta(record);
         self.is_after_meta = meta.is_some();
         run.facts.collected.launchers = &["spawn_agent"];
@@ -97,7 +71,6 @@ impl sessions::Session for Session {
             if is_first {
                 let base = meta.object("base_instructions").member("text");
                 run.instruct(base.or_else(|| meta.member("instructions")));
-                self.is_bare = is_header(record);
                 let is_subagent = meta.object("source").has("subagent")
                     || meta.text("thread_source") == Some("subagent");
                 run.left_out = is_subagent.then_some("subagent");
@@ -106,14 +79,13 @@ impl sessions::Session for Session {
         if run.left_out.is_some() {
             return;
         }
-        let kind = record.first_name(&["type", "record_type"]).unwrap_or("?");
+        let kind = record.name("type").unwrap_or("?");
         match (kind, record.object("payload")) {
             _ if is_first => run.skipped.add("record:session_meta"),
             _ if meta.is_some() => run.skipped.add("repeated"),
             ("response_item", Some(item)) => read_item(item, run),
             ("response_item", None) => run.skipped.add("malformed"),
             _ if exec::fits(record, record.text("type")) => exec::read(record, kind, run),
-            _ if self.is_bare && is_message(record) => read_item(record, run),
             (kind, payload) => {
                 if let Some(payload) = payload {
                     self.collect(kind, payload, run);
@@ -133,9 +105,8 @@ impl Session {
             ("compacted", _) if run.fallback.is_none() => {
                 let history = payload.elements("replacement_history");
                 let mut users = history.filter(|item| item.text("role") == Some("user"));
-                let said = users.find_map(|item| {
-                    user::said(Conversation::default().read_user_parts(content(item))).0
-                });
+                let said =
+                    users.find_map(|item| Conversation::asked(Harness::Codex, content(item)));
                 let text = said.or_else(|| payload.name("message").map(Into::into));
                 run.fallback = text.map(|text| (text, Origin::Copied));
             }
@@ -152,8 +123,8 @@ impl Session {
             }
             ("event_msg", Some("user_message")) => {
                 run.facts.collected.is_person = true;
-                let text = payload.name("message").filter(|_| run.fallback.is_none());
-                let said = text.and_then(|text| user::said(vec![text.into()]).0);
+                let text = payload.get("message").filter(|_| run.fallback.is_none());
+                let said = text.and_then(|text| Conversation::asked(Harness::Codex, Some(text)));
                 run.fallback = run.fallback.take().or(said.map(|text| (text, Origin::Human)));
             }
             _ => {}
@@ -166,33 +137,29 @@ fn read_item(item: Value, run: &mut Run) {
     if !is_readable(role, kind, item) {
         return run.skip_unknown(kind, item);
     }
-    if role == Some("user") {
-        run.end_turn();
-        let texts = run.read_user_parts(content(item));
-        let (said, has_context) = user::said(texts);
-        run.events.extend(said.map(Event::Human));
-        return run.skipped.add_many("context", u64::from(has_context));
-    }
     let is_of_app = matches!(item.text("namespace"), Some("codex_app" | "codex_tui"));
     if kind == "function_call_output" && is_of_app && item.name("call_id").is_none() {
         // The prompt of a thread that was scheduled or that another one began.
         let text = text_of(item.get("output"), &mut run.skipped).text;
-        let after = text.split_once("\n\n").map(|(_, prompt)| json::trimmed(prompt));
         run.end_turn();
-        return run.say_human(user::delegated(&text).or(after).as_slice());
+        return match text.split_once("\n\n").filter(|_| !text.trim_start().starts_with('<')) {
+            Some((_, prompt)) => run.say_human(&[json::trimmed(prompt)]),
+            None => run.read_texts(vec![text]),
+        };
     }
     let begin = run.events.len();
     run.read_as(role, Some(kind), item);
     let output = item.object("output");
-    if let (Some(text), Some(success)) = (output.text("content"), output.flag("success")) {
-        run.amend(begin, |event, _| {
-            if let Event::Result(result) = event {
+    let own = output.text("content").zip(output.flag("success"));
+    run.amend(begin, |event, _| {
+        if let Event::Result(result) = event {
+            if let Some((text, success)) = own {
                 *result = ToolResult { text: text.into(), failed: !success, ..mem::take(result) };
             }
-            true
-        });
-    }
-    run.fail(begin, |text| FAILED.is_match(text) || is_failed_script(text));
+            result.failed |= is_failed_script(&result.text);
+        }
+        true
+    });
 }
 
 /// Returns whether the output of a script has a line with the JSON of a command or a tool that failed.

@@ -15,9 +15,6 @@ use crate::{formats::prelude::*, messages::content};
 /// Cursor's placeholder for hidden text.
 const REDACTED: &str = "[REDACTED]";
 
-/// The text of the person, among that of Cursor.
-static QUERY: Pattern = Pattern::new(|| regex("(?s)<user_query>(.*?)</user_query>"));
-
 pub const FORMAT: Format = sessions::format::<Session>("cursor", fits);
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
@@ -89,8 +86,15 @@ impl Session {
         let is_complete = record.text("subtype") == Some("completed");
         let result = if is_complete { stream::result(call, run) } else { None };
         let result = result.map(|result| Event::Result(new.answer(result)));
-        if id.is_none_or(|id| self.calls.insert(id, 0).is_none()) {
-            run.events.push(Event::Call(new));
+        let next = run.events.len() as u32;
+        match id.map(|id| self.calls.get_or_insert(Some(id), || next)).filter(|at| *at < next) {
+            // The call of a tool of MCP may come with its result alone.
+            Some(at) if new.input.count() > 1 => {
+                let turn = run.events[at as usize].call().map_or(new.turn, |call| call.turn);
+                run.events.replace(at as usize, Event::Call(Call { turn, ..new }));
+            }
+            Some(_) => {}
+            None => run.events.push(Event::Call(new)),
         }
         if let Some(id) = id.filter(|_| is_complete) {
             self.calls.remove(id);
@@ -102,8 +106,8 @@ impl Session {
 fn read_message(message: Value, role: Option<&str>, run: &mut Run) {
     run.end_turn();
     if role == Some("user") {
-        let texts = run.read_user_parts(content(message));
-        read_texts(&texts, run);
+        run.harness = Harness::Cursor;
+        run.read_user(content(message));
     } else {
         let begin = run.events.len();
         run.read_assistant(Some(message), content(message));
@@ -121,16 +125,4 @@ fn is_shown(event: &mut Event, skipped: &mut Skipped) -> bool {
     skipped.add_many("redacted", count as u64);
     *text = text.replace(REDACTED, "");
     !json::is_blank(text)
-}
-
-fn read_texts(texts: &[String], run: &mut Run) {
-    let mut queries = texts.iter().flat_map(|text| QUERY.captures_iter(text)).peekable();
-    if queries.peek().is_some() {
-        let inside = queries.filter_map(|query| Some(json::trimmed(query.get(1)?.as_str())));
-        run.say_human(&inside.collect::<Vec<_>>());
-        let is_context = |text: &&String| !json::is_blank(&*QUERY.replace_all(text, ""));
-        run.skipped.add_many("context", texts.iter().filter(is_context).count() as u64);
-    } else {
-        run.say_human(texts);
-    }
 }

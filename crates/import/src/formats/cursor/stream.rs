@@ -60,6 +60,10 @@ pub fn output(value: Option<Value>, skipped: &mut Skipped) -> Output {
             said.collect::<Vec<_>>().join("\n")
         }
         Some(text) => text.into(),
+        // As ProtoJSON has a result of MCP.
+        None if value.elements("content").any(|part| part.object("text").is_some()) => {
+            return text_of(value.get("content"), skipped);
+        }
         None => match value.filter(|value| value.is_object()) {
             Some(object) => object.canonical(),
             None => return text_of(value, skipped),

@@ -17,8 +17,7 @@ use crate::{
     events::Events,
     formats::prelude::*,
     ids::hash,
-    messages::{SETUP, parts},
-    part::{Kind, Part},
+    part::{Kind, Part, parts},
 };
 
 pub const FORMAT: Format = sessions::format::<Session>("gemini-cli", fits);
@@ -172,39 +171,20 @@ impl Message {
     }
 }
 
-/// The beginnings of texts in user messages that Gemini CLI or its relatives wrote, and the reasons to skip those.
-const NOT_HUMAN: [(&str, &str); 5] = [
-    (SETUP, "context"),
-    ("<session_context>", "context"),
-    ("<hook_context>", "context"),
-    ("<qwen:", "context"),
-    ("<state_snapshot>", "compact_summary"),
-];
-
 /// Reads a user message: results, then texts. `flag`: whether the record says that the tools failed.
 pub(super) fn read_user(content: Option<Value>, flag: Option<bool>, run: &mut Conversation) {
-    let mut texts = Vec::new();
-    for (kind, part) in parts(content) {
-        if kind == RESPONSE {
-            let response = part.object("response");
-            let is_error =
-                response.member("error").is_some() && response.member("output").is_none();
-            let output = output(kind, part, &mut run.skipped).unwrap_or_default();
-            let result = output.into_result(flag.or(is_error.then_some(true)));
-            let [id, name] = [Part(part).id(), Part(part).name()].map(|text| text.map(Into::into));
-            run.events.push(Event::Result(ToolResult { id, name, ..result }));
-        } else if Kind::of(kind) == Kind::Text {
-            let text = text_of_part(part).unwrap_or_default();
-            let said = text.trim_start_matches(json::BLANK);
-            match NOT_HUMAN.iter().find(|(begin, _)| said.starts_with(begin)) {
-                Some((_, reason)) => run.skipped.add(*reason),
-                None => texts.push(text),
-            }
-        } else {
-            run.read_result_part(kind, part);
+    run.harness = Harness::Gemini;
+    run.read_user_by(content, |run, kind, part| {
+        if kind != RESPONSE {
+            return run.read_result_part(kind, part);
         }
-    }
-    run.say_human(&texts);
+        let response = part.object("response");
+        let is_error = response.member("error").is_some() && response.member("output").is_none();
+        let output = output(kind, part, &mut run.skipped).unwrap_or_default();
+        let result = output.into_result(flag.or(is_error.then_some(true)));
+        let [id, name] = [Part(part).id(), Part(part).name()].map(|text| text.map(Into::into));
+        run.events.push(Event::Result(ToolResult { id, name, ..result }));
+    });
 }
 
 fn read_answer(message: Value, run: &mut Conversation) {
