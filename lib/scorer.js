@@ -188,7 +188,7 @@ module.exports = class Scorer {
 
 	forget(id) {
 		return this.#call((handle) => {
-			check(isString(id), "id", "a string", id);
+			check(isString(id) && id.isWellFormed(), "id", "a string without lone surrogates", id);
 			return this.#native.forget(id, handle);
 		});
 	}

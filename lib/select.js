@@ -28,7 +28,8 @@ const OPTIONS = {
 	signal,
 };
 
-const sum = kind("a positive number", (value) => Number.isFinite(value) && value > 0);
+// The sum of very many does not overflow.
+const sum = kind("a positive number of at most 2^53", (value) => value > 0 && value <= 2 ** 53);
 
 /** The string, number or boolean at a JSON pointer as text; null for anything else. */
 exports.textAt = function textAt(value, pointer) {
@@ -77,7 +78,7 @@ exports.select = async function select(native, call, closed, list, options = {})
 				const { covers, success, success_from, stands_for } = trace.metadata;
 				const isCount = positive.fits(stands_for ?? 1);
 				check(isCount, "metadata.stands_for", positive.expected, stands_for, "INVALID_TRACE");
-				const isSum = covers === undefined || sum.fits(covers);
+				const isSum = sum.fits(covers ?? 1);
 				check(isSum, "metadata.covers", sum.expected, covers, "INVALID_TRACE");
 				const isFailed = !success && success_from !== "assumed";
 				const group = isBefore ? undefined : numberOf(trace, index++);

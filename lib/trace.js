@@ -118,6 +118,8 @@ function readTrace(trace) {
 	const { id } = trace;
 	// Longer ids are ignored.
 	const isKept = isString(id) && id.length <= LONGEST_ID;
+	// Stores and snapshots have ids in UTF-8, in which these would be one.
+	check(!isKept || id.isWellFormed(), id, "a string without lone surrogates", "id");
 	const known = field(domain) + (isKept ? field(id) : NONE);
 	const head = (success ? "\x01" : "\0") + known + steps;
 	if (pieces !== undefined) flush();

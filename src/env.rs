@@ -3,7 +3,7 @@
 //! One thread-safe function settles all promises. Each call of it settles all results posted so far.
 
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use knowledgepulse_scoring::{Error, Result, Scorer, scorer::ScorerOptions};
+use knowledgepulse_scoring::{Error, Result, Scorer, held::Ledger, scorer::ScorerOptions};
 use knowledgepulse_workers::{Lane, fault};
 use napi::{
     Env, Status,
@@ -41,6 +41,10 @@ pub struct EnvState {
     pub scorers: Arc<Scorers>,
     /// Looks for ONNX Runtime.
     pub find_runtime: RefCell<Option<Rc<FunctionRef<(), Object<'static>>>>>,
+    /// The memory of what JavaScript refers to. Any thread changes it.
+    pub held: Ledger,
+    /// The part that the garbage collector knows of: it would otherwise let scorers pile up.
+    told: Cell<i64>,
 }
 
 /// Returns the `library`, or the `reason` why there is none.
@@ -75,17 +79,16 @@ impl Scorers {
 impl EnvState {
     /// Makes the state of `env`, with a hook that ends its work before the environment ends.
     pub fn install(env: &Env) -> napi::Result<()> {
-        let default = Scorer::new(ScorerOptions::default());
+        let (held, told) = <(Ledger, _)>::default();
+        let default =
+            Scorer::new(ScorerOptions { ledger: held.clone(), ..ScorerOptions::default() });
         let outbox = Outbox::new(env)?;
         let scorers = Arc::<Scorers>::default();
         scorers.add(&default);
         env.add_env_cleanup_hook(scorers.clone(), |scorers| scorers.close())?;
         let (variables, find_runtime) = (OnceCell::new(), RefCell::default());
-        env.set_instance_data(
-            Self { default, variables, outbox, scorers, find_runtime },
-            (),
-            |_| (),
-        )
+        let state = Self { default, variables, outbox, scorers, find_runtime, held, told };
+        env.set_instance_data(state, (), |_| ())
     }
 
     pub fn variables(env: &Env) -> napi::Result<&'static Texts> {
@@ -105,6 +108,15 @@ impl EnvState {
             forget_exception(env);
             Err(error.reason.clone())
         })
+    }
+
+    /// Tells the garbage collector how much memory is held now.
+    pub fn tell_memory(&self, env: &Env) -> napi::Result<()> {
+        let held = self.held.load(Ordering::Relaxed);
+        match held - self.told.replace(held) {
+            0 => Ok(()),
+            change => env.adjust_external_memory(change).map(drop),
+        }
     }
 
     pub fn of(env: &Env) -> napi::Result<&'static Self> {
@@ -239,7 +251,9 @@ pub struct Outbox {
 impl Outbox {
     pub fn new(env: &Env) -> napi::Result<Arc<Self>> {
         let deliver = env.create_function_from_closure("deliver", |context| {
-            EnvState::of(context.env)?.outbox.deliver(context.env)
+            let state = EnvState::of(context.env)?;
+            state.outbox.deliver(context.env)?;
+            state.tell_memory(context.env)
         })?;
         let wake = deliver.build_threadsafe_function::<()>().weak::<true>().build()?;
         Ok(Arc::new(Self { posted: Mutex::default(), wake, expected: AtomicUsize::new(0) }))

@@ -44,6 +44,7 @@ pub fn read_scorer_options(env: &Env, options: &Object) -> Result<ScorerConfig> 
     let mut scorer = ScorerOptions {
         profiles: or_throw(env, profiles(options.get("profiles")?))?,
         cache: cache.unwrap_or_default(),
+        ledger: EnvState::of(env)?.held.clone(),
         ..ScorerOptions::default()
     };
     scorer.concurrency = threads.unwrap_or(scorer.concurrency);

@@ -10,6 +10,7 @@ use knowledgepulse_scoring::{
     Error, Id, Invalid, Scorer, VectorCache,
     cache::CacheOptions,
     embed::Text,
+    held::Held,
     scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
     select::{Candidate, Limits, Selection},
     snapshot::{self, Pieces},
@@ -41,7 +42,7 @@ const K: NonZeroUsize = NonZeroUsize::new(10).expect("not 0");
 
 /// A copy of the bytes of a snapshot, because JavaScript may change the original at any time.
 #[napi]
-pub struct SnapshotPieces(Option<Pieces>);
+pub struct SnapshotPieces(Option<(Pieces, Held)>);
 
 #[napi]
 impl SnapshotPieces {
@@ -51,18 +52,23 @@ impl SnapshotPieces {
         let (expected, found) = ("a snapshot that fits in memory", format!("{length} bytes"));
         let too_large = || Error::invalid(Invalid::Snapshot, source, expected, found);
         let pieces = Pieces::with_room(length as usize).ok_or_else(too_large);
-        or_throw(env, pieces.map(|pieces| Self(Some(pieces))))
+        let pieces = or_throw(env, pieces)?;
+        let state = EnvState::of(env)?;
+        let mut held = Held::new(&state.held);
+        held.set(length as usize);
+        state.tell_memory(env)?;
+        Ok(Self(Some((pieces, held))))
     }
 
     #[napi(catch_unwind)]
     pub fn push(&mut self, bytes: BufferSlice) {
-        self.0.iter_mut().for_each(|pieces| pieces.push(&bytes));
+        self.0.iter_mut().for_each(|(pieces, _)| pieces.push(&bytes));
     }
 }
 
 /// A trace for a selection, until it is added to that.
 #[napi(js_name = "Candidate")]
-pub struct NativeCandidate(Option<Box<Candidate>>);
+pub struct NativeCandidate(Option<Box<Candidate>>, Held);
 
 /// A selection. Its steps take it, and put it back unless they fail.
 #[napi(js_name = "Selection")]
@@ -70,7 +76,7 @@ pub struct NativeSelection {
     scorer: NativeScorer,
     embedder: Arc<ModelEmbedder>,
     against_memory: bool,
-    selection: Arc<Mutex<Option<Selection>>>,
+    selection: Arc<Mutex<Option<(Selection, Held)>>>,
 }
 
 #[napi]
@@ -103,7 +109,9 @@ impl NativeSelection {
         covers: Option<f64>,
         group: Option<u32>,
     ) {
-        if let (Some(selection), Some(one)) = (&mut *lock(&self.selection), one.0.take()) {
+        let NativeCandidate(one, own) = one;
+        if let (Some((selection, held)), Some(one)) = (&mut *lock(&self.selection), one.take()) {
+            held.take_over(own);
             match before {
                 true => selection.add_before(*one),
                 false => {
@@ -127,11 +135,11 @@ impl NativeSelection {
             };
             check()?;
             let over = || Error::internal("the selection is over");
-            let mut selection = lock(&slot).take().ok_or_else(over)?;
+            let (mut selection, held) = lock(&slot).take().ok_or_else(over)?;
             let progress = selection.advance(&check)?;
             let selected = selection.selected();
             if selected.is_none() {
-                *lock(&slot) = Some(selection);
+                *lock(&slot) = Some((selection, held));
             }
             Ok(json!({ "progress": progress, "selected": selected }).to_string())
         };
@@ -148,7 +156,7 @@ impl NativeSelection {
     }
 }
 
-fn lock(selection: &Mutex<Option<Selection>>) -> MutexGuard<'_, Option<Selection>> {
+fn lock<T>(selection: &Mutex<T>) -> MutexGuard<'_, T> {
     selection.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -179,9 +187,12 @@ impl NativeScorer {
         let config = read_scorer_options(env, &options)?;
         config.embedder.find_library(env);
         let used_up = || napi::Error::from_reason("the snapshot is used up");
-        let bytes = snapshot.0.take().ok_or_else(used_up)?;
+        let (bytes, held) = snapshot.0.take().ok_or_else(used_up)?;
         let (scorers, lane) = (EnvState::of(env)?.scorers.clone(), config.embedder.lane());
-        let restore = move || Self::with(config, Some((&source, bytes)), &scorers);
+        let restore = move || {
+            let _held = held;
+            Self::with(config, Some((&source, bytes)), &scorers)
+        };
         in_background(lane, env, restore)
     }
 
@@ -259,7 +270,8 @@ impl NativeScorer {
             coverage: coverage.unwrap_or(f64::INFINITY),
             per_group: most(per_group),
         });
-        let selection = Arc::new(Mutex::new(Some(selection)));
+        let held = Held::new(&EnvState::of(env)?.held);
+        let selection = Arc::new(Mutex::new(Some((selection, held))));
         Ok(NativeSelection { scorer: self.clone(), embedder, against_memory, selection })
     }
 
@@ -351,7 +363,7 @@ impl NativeScorer {
     pub fn cache(&self) -> Result<NativeCache> {
         let memory = self.engine.own_memory();
         let memory = memory.ok_or_else(|| napi::Error::from_reason("a store has no cache"))?;
-        Ok(NativeCache::of(memory.clone()))
+        Ok(NativeCache { memory: memory.clone() })
     }
 
     /// Returns the status as JSON: `ScoringStatus` of lib/types without budget and store. Never waits for a load or a
@@ -463,7 +475,11 @@ impl NativeScorer {
                 warning.emit(env);
             }
             Ok(match outcome {
-                Outcome::Candidate(one) => Either5::E(NativeCandidate(Some(one))),
+                Outcome::Candidate(one) => {
+                    let mut held = Held::new(&EnvState::of(env)?.held);
+                    held.set(one.memory());
+                    Either5::E(NativeCandidate(Some(one), held))
+                }
                 Outcome::Scored(report) if reports => {
                     Either5::A(to_json(&(report.is_known, report))?)
                 }

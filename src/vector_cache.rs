@@ -1,36 +1,29 @@
 //! The JavaScript class `VectorCache`.
 
-use std::{cell::Cell, sync::Arc};
+use std::sync::Arc;
 
-use knowledgepulse_scoring::{Error, VectorCache, scorer::OwnMemory};
+use knowledgepulse_scoring::{Error, VectorCache, held::Held, scorer::OwnMemory};
 use napi::{
     Env, Result,
-    bindgen_prelude::{Float32Array, Object, ObjectFinalize},
+    bindgen_prelude::{Float32Array, Object},
 };
 use napi_derive::napi;
 
-use crate::{js::or_throw, options::read_bounds};
+use crate::{env::EnvState, js::or_throw, options::read_bounds};
 
-#[napi(js_name = "VectorCache", custom_finalize)]
+#[napi(js_name = "VectorCache")]
 pub struct NativeCache {
     /// Its own, or that of a scorer.
-    memory: Arc<OwnMemory>,
-    /// The memory reported to the garbage collector, which would otherwise let caches pile up.
-    reported: Cell<i64>,
-}
-
-impl ObjectFinalize for NativeCache {
-    fn finalize(self, env: Env) -> Result<()> {
-        env.adjust_external_memory(-self.reported.get()).map(drop)
-    }
+    pub(crate) memory: Arc<OwnMemory>,
 }
 
 #[napi]
 impl NativeCache {
     #[napi(constructor, catch_unwind)]
-    pub fn new(options: Object) -> Result<Self> {
+    pub fn new(env: &Env, options: Object) -> Result<Self> {
         let cache = VectorCache::new(read_bounds(&options)?);
-        Ok(Self::of(OwnMemory::new(cache, None)))
+        let held = Held::new(&EnvState::of(env)?.held);
+        Ok(Self { memory: OwnMemory::new(cache, None, held) })
     }
 
     #[napi(getter, catch_unwind)]
@@ -51,7 +44,7 @@ impl NativeCache {
     pub fn add(&self, env: &Env, vector: Float32Array) -> Result<()> {
         let vector = vector.to_vec();
         let added = self.memory.with_cache(|cache, now| cache.add(&vector, None, now));
-        self.report_memory(env)?;
+        EnvState::of(env)?.tell_memory(env)?;
         or_throw(env, added)
     }
 
@@ -71,18 +64,6 @@ impl NativeCache {
     #[napi(catch_unwind)]
     pub fn clear(&self, env: &Env) -> Result<()> {
         self.memory.with_cache(|cache, _| cache.clear());
-        self.report_memory(env)
-    }
-}
-
-impl NativeCache {
-    pub fn of(memory: Arc<OwnMemory>) -> Self {
-        Self { memory, reported: Cell::new(0) }
-    }
-
-    fn report_memory(&self, env: &Env) -> Result<()> {
-        let memory =
-            self.memory.with_cache(|cache, _| i64::try_from(cache.memory()).unwrap_or(i64::MAX));
-        env.adjust_external_memory(memory - self.reported.replace(memory)).map(drop)
+        EnvState::of(env)?.tell_memory(env)
     }
 }

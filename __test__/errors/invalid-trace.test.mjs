@@ -87,6 +87,13 @@ const expectations = {
 		"an object, null or nothing",
 		SCALARS.filter(([found]) => found !== "null" && found !== "undefined"),
 	],
+	id: [
+		"a string without lone surrogates",
+		[
+			['"\ufffd"', "\ud800"],
+			['"a\ufffd"', "a\udc00"],
+		],
+	],
 	"steps[1].tool.name": ["a string", without('"text"', '""', "undefined")],
 };
 

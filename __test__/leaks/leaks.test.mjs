@@ -70,3 +70,21 @@ for (const [name, { inGroup }] of Object.entries(LOADS)) {
 			}
 		});
 }
+
+const PEAK = async ({ scoring, input }) => {
+	const { peakOf } = await import("./leaks/loads.mjs");
+	return peakOf(scoring, input);
+};
+
+for (const what of [
+	"scorers that are restored",
+	"scorers that are closed",
+	"caches of vectors",
+	"caches of scorers",
+])
+	test(`memory of 87 ${what} and dropped is collected unasked`, async (t) => {
+		const ended = await run(PEAK, { input: what, killAfterMs: KILL_AFTER_MS });
+		assertEndedWell(ended);
+		t.diagnostic(`${ended.value.toFixed()} MB`);
+		assert.ok(ended.value <= 400, `${ended.value} MB`);
+	});

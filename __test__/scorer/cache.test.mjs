@@ -57,7 +57,8 @@ test("Scorer.forget removes the traces with an id", async () => {
 	assert.equal(novelty.nearest, "y");
 	assert.equal(await scorer.clear(), undefined);
 	assert.equal(scorer.status().cacheSize, 0);
-	await assert.rejects(scorer.forget(5), { code: "INVALID_OPTION", path: "id" });
+	for (const id of [5, "\ud800"])
+		await assert.rejects(scorer.forget(id), { code: "INVALID_OPTION", path: "id" });
 });
 
 test("Scorer.remember, embed and similar reject without an embedder", async () => {

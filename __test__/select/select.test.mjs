@@ -129,7 +129,10 @@ test("Scorer.select weighs a known failure half, but not an assumed one", async 
 });
 
 test("Scorer.select weighs a trace by what it stands for, and adds that up", async () => {
-	const standing = (one, stands_for) => ({ ...one, metadata: { ...one.metadata, stands_for } });
+	const standing = (one, stands_for, covers = null) => ({
+		...one,
+		metadata: { ...one.metadata, stands_for, covers },
+	});
 	const scorer = new Scorer(wordy);
 	const all = tasks("a1", "a2", "b1");
 	for (const [counts, expected] of [
@@ -149,12 +152,18 @@ test("Scorer.select weighs a trace by what it stands for, and adds that up", asy
 	const [first, second] = await scorer.select(wide);
 	assert.deepEqual([first.id, second.id, second.standsFor], ["b1", "a1", 9]);
 	assert.ok(Math.abs(second.covers - 3.5) < 1e-6);
+	for (const covers of [1e-13, 16_385, 2 ** 53])
+		assert.deepEqual(
+			ids(await scorer.select(all.map((one) => standing(one, 60_000, covers)))),
+			["a1", "b1"],
+			`${covers}`,
+		);
 	for (const [name, wrong] of [
 		["stands_for", 0],
 		["stands_for", 1.5],
 		["stands_for", "3"],
 		["covers", 0],
-		["covers", null],
+		["covers", 1e16],
 	]) {
 		const metadata = { ...all[0].metadata, [name]: wrong };
 		const failing = scorer.select([{ ...all[0], metadata }]);
@@ -226,7 +235,7 @@ test("Scorer.select selects nothing without vectors", async () => {
 	assert.deepEqual(await new Scorer({ embedder: "off" }).select(some), []);
 	const required = new Scorer({ embedder: "required", library: "/missing", model: "/missing" });
 	await assert.rejects(required.select(some), { code: "EMBEDDER_UNAVAILABLE" });
-	const selected = await new Scorer(wordy).select([novel("?!"), novel("refund an order", "a")]);
+	const selected = await new Scorer(wordy).select([novel(" "), novel("refund an order", "a")]);
 	assert.deepEqual(ids(selected), ["a"]);
 });
 

@@ -133,7 +133,7 @@ test("Scorer.save leaves the former file alone when it fails", async () => {
 
 for (const [options, model] of [
 	[{ longText: "whole" }, "whole texts: \\w+"],
-	[{ novelty: "run" }, "run: \\w+"],
+	[{ novelty: "run" }, "run 2: \\w+"],
 	[{ novelty: "words" }, "words"],
 ])
 	test(`Scorer.snapshot with ${JSON.stringify(options)} is refused by a scorer without, and the other way`, async () => {

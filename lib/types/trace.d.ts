@@ -23,7 +23,7 @@ export interface ReasoningTraceStep {
 export interface ReasoningTrace {
 	"@context"?: string | undefined;
 	"@type"?: string | undefined;
-	/** For reports and {@link forget}. Ignored if longer than 1,024 bytes of UTF-8. */
+	/** For reports and {@link forget}, without lone surrogates. Ignored if longer than 1,024 bytes of UTF-8. */
 	id?: string | undefined;
 	metadata: {
 		/** Selects the weights by exact match, or the default ones. */
@@ -32,9 +32,9 @@ export interface ReasoningTrace {
 		/** `"assumed"` if nothing says it: {@link Scorer.select} then does not take it for a failure. */
 		success_from?: string | undefined;
 		/** {@link SelectedTrace.standsFor} of an earlier selection. */
-		stands_for?: number | undefined;
+		stands_for?: number | null | undefined;
 		/** {@link SelectedTrace.covers} of it. */
-		covers?: number | undefined;
+		covers?: number | null | undefined;
 		created_at?: string | undefined;
 		quality_score?: number | undefined;
 		visibility?: string | undefined;

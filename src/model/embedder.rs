@@ -37,8 +37,10 @@ pub enum NoveltyKind {
     Words,
 }
 
-/// The name of `words`, in place of the name of a model and of a fingerprint.
+/// The name of `words`, in place of the name of a model.
 const WORDS: &str = "words";
+/// The fingerprint of `words`, and the beginning of that of `run`, for the present sketches.
+const SKETCHES: [&str; 2] = ["words 2", "run 2: "];
 
 /// Why there is no embedding, as an error of the engine.
 fn unavailable(error: EmbedError) -> Error {
@@ -130,7 +132,7 @@ impl ModelEmbedder {
     /// Returns the fingerprint of the vectors, without loading the model.
     pub fn fingerprint(&self) -> Result<Arc<str>> {
         if self.novelty == NoveltyKind::Words {
-            return Ok(WORDS.into());
+            return Ok(SKETCHES[0].into());
         }
         if let Some([_, fingerprint]) = self.identity.get() {
             return Ok(fingerprint.clone());
@@ -141,7 +143,7 @@ impl ModelEmbedder {
 
     /// Vectors of other kinds or parts of texts must not be compared.
     fn fingerprint_with(&self, model: &str) -> Arc<str> {
-        let kind = if self.novelty == NoveltyKind::Run { "run: " } else { "" };
+        let kind = if self.novelty == NoveltyKind::Run { SKETCHES[1] } else { "" };
         let part = if self.long_text == LongText::Whole { "whole texts: " } else { "" };
         format!("{kind}{part}{model}").into()
     }
@@ -206,7 +208,7 @@ impl Embed for ModelEmbedder {
                 let begun = Instant::now();
                 return Ok(Embedded {
                     embedding: sketch(text.whole(), cancel).map_err(unavailable)?,
-                    fingerprint: WORDS.into(),
+                    fingerprint: SKETCHES[0].into(),
                     text: TextFacts { novelty, model_name: WORDS.into(), ..TextFacts::default() },
                     infer: begun.elapsed(),
                     ..Embedded::default()

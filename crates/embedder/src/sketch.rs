@@ -1,9 +1,12 @@
 //! A vector of the word pairs of a text, without a model.
 //!
-//! Feature hashing (Weinberger et al., 2009) of the distinct pairs of adjacent words. Counts are integers, so a sketch is
-//! the same on every machine.
+//! Feature hashing (Weinberger et al., 2009) of the distinct pairs of adjacent words, in Unicode's normal form C. Counts are
+//! integers, so a sketch is the same on every machine. Another sketch needs another fingerprint (`src/model/embedder.rs`).
+
+use std::borrow::Cow;
 
 use knowledgepulse_workers::CancelToken;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use crate::{
@@ -34,7 +37,8 @@ const WITHOUT_SPACES: [std::ops::RangeInclusive<char>; 10] = [
     '\u{20000}'..='\u{323af}',
 ];
 
-/// Returns the sketch of a text, at length 1, or zeros if it has no words.
+/// Returns the sketch of a text, at length 1, or zeros if it has only white space. In a text without words, each character is
+/// one.
 ///
 /// # Errors
 ///
@@ -57,15 +61,26 @@ fn unit<T: Into<f64>>(vector: impl IntoIterator<Item = T>) -> Embedding {
 
 /// Adds the number of bits of how often each distinct pair occurs, at the index and with the sign of its hash.
 fn counts(text: &str, cancel: &CancelToken) -> Result<[i32; SKETCH_LEN]> {
-    let mut pairs = Pairs::default();
-    for (index, c) in text.chars().enumerate() {
-        if index % BLOCK == 0 && cancel.is_cancelled() {
-            return Err(EmbedError::Cancelled);
+    let text = match is_nfc_quick(text.chars()) {
+        IsNormalized::Yes => Cow::Borrowed(text),
+        IsNormalized::No | IsNormalized::Maybe => text.nfc().collect(),
+    };
+    let mut hashes = Vec::new();
+    for has_words in [true, false] {
+        let mut pairs = Pairs { has_words, ..Pairs::default() };
+        for (index, c) in text.chars().enumerate() {
+            if index % BLOCK == 0 && cancel.is_cancelled() {
+                return Err(EmbedError::Cancelled);
+            }
+            pairs.push(c);
         }
-        pairs.push(c);
+        hashes = pairs.finish();
+        if !hashes.is_empty() {
+            break;
+        }
     }
     let mut counts = [0; SKETCH_LEN];
-    for equal in pairs.finish().chunk_by(|a, b| a == b) {
+    for equal in hashes.chunk_by(|a, b| a == b) {
         let bits = (usize::BITS - equal.len().leading_zeros()).cast_signed();
         let (hash, sign) = (equal[0] >> 1, equal[0] & 1);
         let index = usize::try_from(hash % SKETCH_LEN as u64).expect("less than the length");
@@ -77,6 +92,8 @@ fn counts(text: &str, cancel: &CancelToken) -> Result<[i32; SKETCH_LEN]> {
 /// The hashes of the pairs of words of a text that is read character by character.
 #[derive(Default)]
 struct Pairs {
+    /// If not, every character but white space is a word.
+    has_words: bool,
     hashes: Vec<u64>,
     previous: Option<Box<str>>,
     word: String,
@@ -88,12 +105,13 @@ impl Pairs {
     fn push(&mut self, c: char) {
         use GeneralCategoryGroup::{Letter, Mark, Number};
         let is_part = match c {
+            _ if !self.has_words => !c.is_whitespace(),
             'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => true,
             _ => matches!(c.general_category_group(), Letter | Mark | Number),
         };
         if !is_part {
             self.end_word();
-        } else if WITHOUT_SPACES.iter().any(|script| script.contains(&c)) {
+        } else if !self.has_words || WITHOUT_SPACES.iter().any(|script| script.contains(&c)) {
             self.end_word();
             self.word.push(c);
             self.end_word();
@@ -171,6 +189,26 @@ mod tests {
         }
     }
 
+    #[test]
+    fn counts_are_those_of_normal_form_c() {
+        for [composed, decomposed] in [
+            [
+                "수정 로그인",
+                "\u{1109}\u{116e}\u{110c}\u{1165}\u{11bc} \u{1105}\u{1169}\u{1100}\u{1173}\u{110b}\u{1175}\u{11ab}",
+            ],
+            ["après l'été", "apre\u{300}s l'e\u{301}te\u{301}"],
+        ] {
+            assert_eq!(nonzero(composed), nonzero(decomposed), "{composed}");
+        }
+    }
+
+    #[test]
+    fn counts_take_every_character_of_a_text_without_words_as_one() {
+        assert_eq!(nonzero("?! 🎉"), nonzero("? !\n🎉"));
+        assert_ne!(nonzero("?! 🎉"), nonzero("?!"));
+        assert_eq!(nonzero("?! fix 🎉 it"), nonzero("fix it"));
+    }
+
     fn sketched(text: &str) -> Embedding {
         sketch(text, &CancelToken::default()).expect("not cancelled")
     }
@@ -186,7 +224,8 @@ mod tests {
     fn sketch_has_length_1_or_0() {
         let squares = |text| sketched(text).iter().map(|x| x * x).sum::<f32>();
         assert!((squares("fix the login bug") - 1.0).abs() < 1e-6);
-        assert!(squares("?!").abs() < f32::EPSILON);
+        assert!((squares("?!") - 1.0).abs() < 1e-6);
+        assert!(squares(" \n").abs() < f32::EPSILON);
     }
 
     #[test]
@@ -196,8 +235,8 @@ mod tests {
         for (a, b, expected) in [
             (of(3.0, 4.0, "fix it"), of(0.3, 0.4, "fix it"), 1.0),
             (of(1.0, 0.0, "fix it"), of(0.0, 1.0, "fix it"), 0.5),
-            (of(3.0, 4.0, "fix it"), of(4.0, 3.0, "?!"), 0.96 * 0.5_f32.sqrt()),
-            (of(0.0, 0.0, "?!"), of(0.0, 0.0, "?!"), 0.0),
+            (of(3.0, 4.0, "fix it"), of(4.0, 3.0, ""), 0.96 * 0.5_f32.sqrt()),
+            (of(0.0, 0.0, ""), of(0.0, 0.0, ""), 0.0),
         ] {
             assert!((similarity(&a, &b) - expected).abs() < 1e-6, "{expected}");
         }

@@ -27,6 +27,7 @@ mod clock;
 pub mod dimensions;
 pub mod embed;
 pub mod error;
+pub mod held;
 mod id;
 pub mod novelty;
 pub mod overrides;

@@ -37,6 +37,7 @@ use crate::{
     clock::since,
     embed::CallEmbedder,
     error::{Error, Result},
+    held::Held,
     id::Id,
     score::Score,
     snapshot::{Contents, Snapshot},
@@ -90,7 +91,8 @@ impl Scorer {
         cache: VectorCache,
         model: Option<Arc<str>>,
     ) -> Arc<Self> {
-        Self::with_memory(Memory::Own(OwnMemory::new(cache, model)), Common::new(options))
+        let memory = OwnMemory::new(cache, model, Held::new(&options.ledger));
+        Self::with_memory(Memory::Own(memory), Common::new(options))
     }
 
     /// Returns a scorer on a store that others append to as well; see [`StoreMemory`]. While the store is unavailable,

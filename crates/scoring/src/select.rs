@@ -103,6 +103,11 @@ impl Candidate {
         self.reason.as_ref()
     }
 
+    /// Returns the bytes that it takes, without its texts.
+    pub fn memory(&self) -> usize {
+        size_of_val(self) + size_of_val(&*self.row)
+    }
+
     /// The cosine similarity, in \[-1, 1\]; 0 without a vector.
     fn similarity(&self, other: &Self) -> f64 {
         dot(&self.row, &other.row).clamp(-1.0, 1.0)

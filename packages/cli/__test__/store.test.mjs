@@ -22,7 +22,7 @@ const answered = async (store, ...args) =>
 async function administer(place, more) {
 	const store = `${place}${more}namespace=support`;
 	const made = await answered(store, "init", "--max-elements", "100000", ...WORDS);
-	const header = { namespace: "support", model: "words", maxElements: 100_000, ttlMs: null };
+	const header = { namespace: "support", model: "words 2", maxElements: 100_000, ttlMs: null };
 	assert.deepEqual(made, { ...header, entries: 0, bytes: 0, oldest: null, newest: null });
 	const scored = ["runs.jsonl", ...WORDS, "--store", store];
 	assert.equal((await rowsOf(["score", ...scored])).length, 3);

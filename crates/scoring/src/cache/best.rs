@@ -1,29 +1,40 @@
 //! The rows with the greatest values in a search.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::HashSet};
+
+use super::VectorCache;
 
 /// The `k` greatest of the offered values that are at least a minimum; among equals, those offered first.
 #[derive(Debug)]
-pub struct Best {
+pub struct Best<'a> {
     k: usize,
     at_least: f64,
     /// The next row must have a greater value.
     bar: f32,
     /// The rows taken, and up to `k` more since they were last sorted.
     taken: Vec<(usize, f32)>,
+    /// The number of rows at which they are sorted next.
+    full: usize,
+    /// The rows are of this cache, and of those with one id only the greatest is taken.
+    ids: Option<&'a VectorCache>,
 }
 
-impl Best {
+impl<'a> Best<'a> {
     /// Returns an empty list of up to `k` rows, at least 1, with values of at least `at_least`.
     pub fn new(k: usize, at_least: f64) -> Self {
         let bar = at_least as f32;
         let bar = if f64::from(bar) < at_least { bar } else { bar.next_down() };
-        Self { k, at_least, bar, taken: Vec::new() }
+        Self { k, at_least, bar, taken: Vec::new(), full: k, ids: None }
+    }
+
+    /// Takes only the greatest of the rows with one id, which are of this cache.
+    pub fn of_ids(self, cache: &'a VectorCache) -> Self {
+        Self { ids: Some(cache), ..self }
     }
 
     /// Returns an empty list for the same number of rows, with values of at least `at_least`.
     pub fn like(&self, at_least: f64) -> Self {
-        Self::new(self.k, at_least)
+        Self { ids: self.ids, ..Self::new(self.k, at_least) }
     }
 
     /// Returns whether a row with this value, offered now, can be among the best.
@@ -39,7 +50,7 @@ impl Best {
         }
         self.taken.push((slot, value));
         // Not after each row, because `k` may be large.
-        if self.taken.len() == self.k || self.taken.len() >= self.k.saturating_mul(2) {
+        if self.taken.len() == self.full {
             self.sort();
         }
     }
@@ -48,7 +59,12 @@ impl Best {
     fn sort(&mut self) {
         // Stable, so that of equals the one offered first stays first. Values are numbers, and 0 equals -0.
         self.taken.sort_by(|(_, a), (_, b)| b.partial_cmp(a).unwrap_or(Ordering::Equal));
+        if let Some(cache) = self.ids {
+            let mut ids = HashSet::new();
+            self.taken.retain(|(slot, _)| cache.id_in(*slot).is_none_or(|id| ids.insert(id)));
+        }
         self.taken.truncate(self.k);
+        self.full = self.taken.len().saturating_add(self.k);
         if let Some((_, last)) = self.taken.get(self.k - 1) {
             self.bar = *last;
         }
@@ -56,7 +72,7 @@ impl Best {
 
     /// Returns a lower bound of the best values. It never falls: a row with a lesser value is out for good.
     pub fn least(&self) -> f64 {
-        if self.taken.len() < self.k { self.at_least } else { self.bar.into() }
+        self.at_least.max(self.bar.into())
     }
 
     /// Returns slots and values, the greatest first; among equals, the one offered first.

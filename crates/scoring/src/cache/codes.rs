@@ -128,6 +128,18 @@ impl Codes {
         self
     }
 
+    /// Returns the codes with those of a smaller ring, from its slot `start` on, in the first slots.
+    pub fn with_those_of(mut self, ring: &Self, start: usize) -> Self {
+        for (plane, ring) in self.planes.iter_mut().zip(&ring.planes) {
+            copy_ring(plane, ring, start * self.row);
+        }
+        let lengths = [&mut self.steps].into_iter().chain(&mut self.missing);
+        for (lengths, ring) in lengths.zip([&ring.steps].into_iter().chain(&ring.missing)) {
+            copy_ring(lengths, ring, start);
+        }
+        self
+    }
+
     /// Writes a row, of length 1 or zero, to a slot.
     pub fn set(&mut self, slot: usize, row: &[f32]) {
         let planes = self.planes.each_mut().map(|plane| &mut plane[slot * self.row..][..self.row]);
@@ -171,6 +183,13 @@ impl Codes {
         }
         Search { kernel: Plain, codes: self, query, slots, best, value }.call();
     }
+}
+
+/// Copies a ring, from `start` on, to the beginning of a larger one.
+pub fn copy_ring<T: Copy>(to: &mut [T], ring: &[T], start: usize) {
+    let (newer, older) = ring.split_at(start);
+    to[..older.len()].copy_from_slice(older);
+    to[older.len()..][..newer.len()].copy_from_slice(newer);
 }
 
 #[inline(always)]
@@ -293,16 +312,16 @@ const BATCH: usize = 64;
 const PAGE: usize = 4096;
 
 /// A search with the kernel of one processor.
-struct Search<'a, K, V> {
+struct Search<'a, 'b, K, V> {
     kernel: K,
     codes: &'a Codes,
     query: &'a Query,
     slots: [Range<usize>; 2],
-    best: &'a mut Best,
+    best: &'a mut Best<'b>,
     value: V,
 }
 
-impl<K: Kernel, V: Fn(usize) -> f32> Search<'_, K, V> {
+impl<K: Kernel, V: Fn(usize) -> f32> Search<'_, '_, K, V> {
     /// The sum of the products of one plane of a row with one part of the query.
     #[inline(always)]
     fn products(&self, plane: usize, slot: usize, part: usize) -> i32 {
@@ -338,7 +357,7 @@ impl<K: Kernel, V: Fn(usize) -> f32> Search<'_, K, V> {
     }
 }
 
-impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, K, V> {
+impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, '_, K, V> {
     type Output = ();
 
     // Loops instead of closures; see `similarity`.

@@ -9,13 +9,7 @@ mod best;
 mod codes;
 mod similarity;
 
-use std::{
-    collections::{HashSet, VecDeque},
-    num::NonZeroUsize,
-    ops::Range,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::VecDeque, num::NonZeroUsize, ops::Range, sync::Arc, time::Duration};
 
 use memmap2::MmapMut;
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
@@ -26,7 +20,7 @@ use crate::{
     id::Id,
 };
 use best::Best;
-use codes::{Codes, MOST_NUMBERS};
+use codes::{Codes, MOST_NUMBERS, copy_ring};
 use similarity::offer_dots;
 pub(crate) use similarity::{dot_of, is_unit, norm, normalize_into, row_length};
 
@@ -159,7 +153,7 @@ impl VectorCache {
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
     pub fn nearest(&self, query: &[f32], now: Duration) -> Result<Option<Nearest>> {
         let vectors = self.expired(now)..self.added.len();
-        let mut found = self.search(query, (NonZeroUsize::MIN, -1.0), vectors, now)?;
+        let mut found = self.search(query, Best::new(1, -1.0), vectors, now)?;
         Ok(found.pop().map(|(nearest, _)| nearest))
     }
 
@@ -177,18 +171,7 @@ impl VectorCache {
         now: Duration,
     ) -> Result<Vec<(Nearest, Duration)>> {
         let vectors = self.expired(now)..self.added.len();
-        let mut count = k;
-        loop {
-            let mut found = self.search(query, (count, at_least), vectors.clone(), now)?;
-            let is_all = found.len() < count.get();
-            let mut ids = HashSet::new();
-            found.retain(|(Nearest { id, .. }, _)| id.is_none() || ids.insert(id.clone()));
-            if is_all || found.len() >= k.get() {
-                found.truncate(k.get());
-                return Ok(found);
-            }
-            count = count.saturating_add(count.get());
-        }
+        self.search(query, Best::new(k.get(), at_least).of_ids(self), vectors, now)
     }
 
     /// As [`VectorCache::nearest`] before the first unexpired vector with this `id` was added, and whether there is one.
@@ -206,21 +189,20 @@ impl VectorCache {
         let expired = self.expired(now);
         let count = self.added.iter().skip(expired).position(own);
         let end = count.map_or(self.added.len(), |count| expired + count);
-        let mut found = self.search(query, (NonZeroUsize::MIN, -1.0), expired..end, now)?;
+        let mut found = self.search(query, Best::new(1, -1.0), expired..end, now)?;
         Ok((found.pop().map(|(nearest, _)| nearest), count.is_some()))
     }
 
-    /// Returns the most similar of some vectors, which are counted from the oldest, and their ages.
+    /// Returns the best of some vectors, which are counted from the oldest, and their ages.
     fn search(
         &self,
         query: &[f32],
-        (k, at_least): (NonZeroUsize, f64),
+        mut best: Best,
         vectors: Range<usize>,
         now: Duration,
     ) -> Result<Vec<(Nearest, Duration)>> {
         let row = &self.normalized(query)?;
         let slots = self.slots_of(vectors);
-        let mut best = Best::new(k.get(), at_least);
         if let Some(codes) = &self.codes {
             let value = |slot| dot_of(row, self.rows(slot..slot + 1));
             codes.search(row, slots, &mut best, value);
@@ -231,11 +213,21 @@ impl VectorCache {
         }
         let now = self.at(now);
         let found = |(slot, dot)| {
-            let (added, id) = &self.added[(slot + self.slots - self.start) % self.slots];
+            let (added, id) = &self.added[self.index_of(slot)];
             let nearest = Nearest { similarity: f64::from(dot), id: id.clone().map(Into::into) };
             (nearest, now.saturating_sub(*added))
         };
         Ok(best.into_rows().map(found).collect())
+    }
+
+    /// Returns the index of the vector in a slot, from the oldest.
+    fn index_of(&self, slot: usize) -> usize {
+        (slot + self.slots - self.start) % self.slots
+    }
+
+    /// Returns the id of the vector in a slot.
+    fn id_in(&self, slot: usize) -> Option<&Id> {
+        self.added[self.index_of(slot)].1.as_ref()
     }
 
     /// Returns the ids of the unexpired vectors, the oldest first.
@@ -333,7 +325,7 @@ impl VectorCache {
             let slots = cache.slots_for(entries.len()).min(memory.len() / row_bytes);
             let reserved = cache.added.try_reserve_exact(slots);
             reserved.map_err(|_| Error::internal("not enough memory for the snapshot"))?;
-            cache.replace_rows(memory, slots, entries.len());
+            cache.replace_rows(memory, slots, entries.len(), None);
         }
         let at = cache.at(now);
         for VectorEntry { age, id } in entries {
@@ -395,11 +387,10 @@ impl VectorCache {
             return false;
         }
         let Some(mut rows) = zeros(slots.saturating_mul(self.row)) else { return false };
-        let (newer, older) = self.rows(0..self.slots).split_at(self.start * self.row);
         let numbers: &mut [f32] = cast_slice_mut(&mut rows);
-        numbers[..older.len()].copy_from_slice(older);
-        numbers[older.len()..][..newer.len()].copy_from_slice(newer);
-        self.replace_rows(rows, slots, self.slots);
+        copy_ring(numbers, self.rows(0..self.slots), self.start * self.row);
+        let codes = self.codes.take().map(|codes| (codes, self.start));
+        self.replace_rows(rows, slots, self.slots, codes);
         true
     }
 
@@ -408,12 +399,21 @@ impl VectorCache {
         vectors.next_power_of_two().max(16).min(self.options.max_elements)
     }
 
-    /// Makes a ring of rows, of which the first `count` are in use.
-    fn replace_rows(&mut self, rows: MmapMut, slots: usize, count: usize) {
+    /// Makes a ring of rows, of which the first `count` are in use. Their codes may be those of a ring, from a slot on.
+    fn replace_rows(
+        &mut self,
+        rows: MmapMut,
+        slots: usize,
+        count: usize,
+        known: Option<(Codes, usize)>,
+    ) {
         (self.codes, self.rows, self.slots, self.start) = (None, Some(rows), slots, 0);
         let has_codes = slots > FLAT_SLOTS && self.row <= MOST_NUMBERS;
         let codes = has_codes.then(|| Codes::new(slots, self.row)).flatten();
-        self.codes = codes.map(|codes| codes.filled(self.rows(0..count)));
+        self.codes = codes.map(|codes| match known {
+            Some((known, start)) => codes.with_those_of(&known, start),
+            None => codes.filled(self.rows(0..count)),
+        });
     }
 
     /// The row of a vector: of length 1, or all zero, and padded.

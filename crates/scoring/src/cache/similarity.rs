@@ -48,14 +48,14 @@ pub fn offer_dots(query: &[f32], rows: &[f32], first: usize, best: &mut Best) {
     Arch::new().dispatch(OfferDots { query, rows, first, best });
 }
 
-struct OfferDots<'a> {
+struct OfferDots<'a, 'b> {
     query: &'a [f32],
     rows: &'a [f32],
     first: usize,
-    best: &'a mut Best,
+    best: &'a mut Best<'b>,
 }
 
-impl WithSimd for OfferDots<'_> {
+impl WithSimd for OfferDots<'_, '_> {
     type Output = ();
 
     #[inline(always)]

@@ -7,7 +7,10 @@ use std::sync::{
 
 use knowledgepulse_workers::available_cores;
 
-use crate::{cache::CacheOptions, scorer::statistics::Statistics, sync::Mutex, weights::Profiles};
+use crate::{
+    cache::CacheOptions, held::Ledger, scorer::statistics::Statistics, sync::Mutex,
+    weights::Profiles,
+};
 
 /// The options of a scorer.
 #[derive(Debug, Clone)]
@@ -18,12 +21,14 @@ pub struct ScorerOptions {
     pub cache: CacheOptions,
     /// The maximum number of texts embedded at once, at least 1. Default: one for each core.
     pub concurrency: usize,
+    /// Where the bytes of the memory count. Default: one of its own.
+    pub ledger: Ledger,
 }
 
 impl Default for ScorerOptions {
     fn default() -> Self {
-        let (profiles, cache) = Default::default();
-        Self { profiles, cache, concurrency: available_cores() }
+        let (profiles, cache, ledger) = Default::default();
+        Self { profiles, cache, concurrency: available_cores(), ledger }
     }
 }
 

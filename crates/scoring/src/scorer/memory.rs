@@ -14,6 +14,7 @@ use crate::{
     clock::{monotonic_clock, since_1970},
     embed::Embedded,
     error::{Error, Invalid},
+    held::Held,
     scorer::{
         call::{EmbeddedCall, View, Work},
         outcome::Outcome,
@@ -54,13 +55,17 @@ struct Vectors {
     cache: VectorCache,
     /// The fingerprint of the model; `None` before its first vector.
     model: Option<Arc<str>>,
+    /// The bytes of the cache.
+    held: Held,
 }
 
 impl OwnMemory {
     /// Returns a memory with the vectors of a cache, made by the `model` with this fingerprint.
-    pub fn new(cache: VectorCache, model: Option<Arc<str>>) -> Arc<Self> {
-        let len = cache.len(monotonic_clock()).into();
-        Arc::new(Self { vectors: Mutex::new(Vectors { cache, model }), len })
+    pub fn new(cache: VectorCache, model: Option<Arc<str>>, held: Held) -> Arc<Self> {
+        let vectors = Mutex::new(Vectors { cache, model, held });
+        let memory = Self { vectors, len: AtomicUsize::default() };
+        memory.with(|_, _| ());
+        Arc::new(memory)
     }
 
     /// Calls `using` with the cache and the current time.
@@ -70,7 +75,7 @@ impl OwnMemory {
 
     /// Copies the cache. `fingerprint` is that of the model in use; it is written if nothing has been embedded yet.
     pub fn snapshot(&self, fingerprint: &str) -> Contents {
-        self.with(|Vectors { cache, model }, now| {
+        self.with(|Vectors { cache, model, .. }, now| {
             Contents::of(cache, model.as_deref().unwrap_or(fingerprint), now, None)
         })
     }
@@ -80,6 +85,8 @@ impl OwnMemory {
         let now = monotonic_clock();
         let result = using(&mut vectors, now);
         self.len.store(vectors.cache.len(now), Ordering::Relaxed);
+        let memory = vectors.cache.memory();
+        vectors.held.set(memory);
         result
     }
 
@@ -102,7 +109,7 @@ impl OwnMemory {
             return embedded.answer(owed, Ok(Outcome::Remembered));
         };
         let vector_len = vector.len();
-        let recalled = self.with(|Vectors { cache, model }, now| {
+        let recalled = self.with(|Vectors { cache, model, .. }, now| {
             let is_comparable = vector.is_empty()
                 || model.as_ref().is_none_or(|model| model == fingerprint)
                     && cache.options().vector_len == vector_len;

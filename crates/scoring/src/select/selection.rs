@@ -2,7 +2,8 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap},
+    collections::{BTreeMap, BinaryHeap, HashMap},
+    hash::BuildHasher,
     mem,
     ops::Range,
     ptr,
@@ -10,6 +11,7 @@ use std::{
 };
 
 use knowledgepulse_workers::share_out;
+use pulp::bytemuck::cast_slice;
 
 use super::{
     Candidate, Check, Limits, Member, Progress, Selected,
@@ -17,13 +19,13 @@ use super::{
 };
 use crate::{cache::Nearest, error::Result, novelty::Novelty, report::Report};
 
-/// How much a trace must add, and how much more than another to be kept before it: sums are rounded.
+/// The relative difference of what equals add: sums are rounded.
 const TIE: f64 = 1e-12;
 /// More than the relative rounding of a sum.
 const ROUNDING: f64 = 1e-11;
 /// Added to similarities in a memory, which are float32, so that a trace that is in it adds nothing.
 const FLOAT32: f64 = 1e-6;
-/// Of more candidates, every `⌈n / MEASURED⌉`-th is measured.
+/// Of more candidates, one of each `⌈n / MEASURED⌉` is measured.
 const MOST_MEASURED: usize = 20_000;
 const MEASURED: usize = 10_000;
 /// The number of traces whose bounds are computed at once, and whose exact sums.
@@ -44,6 +46,8 @@ pub struct Selection {
     before: usize,
     /// The number of traces that have been compared with the candidates.
     compared: usize,
+    /// The first candidates with each vector, weight and group, by the hash of these.
+    firsts: HashMap<u64, usize>,
     /// The cover of each trace, and the kept one that it is by.
     cover: Vec<(f64, usize)>,
     /// The measured candidates that have a vector, with their cover after the last choice.
@@ -136,16 +140,17 @@ impl Selection {
         if begin < self.before {
             return self.cover_by(begin..end, check);
         }
-        let has_row = |index: &usize| !self.traces[*index].row.is_empty();
         if begin == self.before {
             let count = total - begin;
             let stride = if count > MOST_MEASURED { count.div_ceil(MEASURED) } else { 1 };
-            let measured = (begin..total).step_by(stride).filter(has_row);
+            let one_of = |start| start + mixed(start) % stride.min(total - start);
+            let measured = (begin..total).step_by(stride).map(one_of);
+            let measured = measured.filter(|index| !self.traces[*index].row.is_empty());
             self.measured = measured.map(|index| (index, self.cover[index].0)).collect();
             self.measured_over = count.div_ceil(stride);
             self.greatest = self.measured.iter().map(|(_, covered)| (*covered, NONE)).collect();
         }
-        let columns: Vec<_> = (begin..end).filter(has_row).collect();
+        let columns: Vec<_> = (begin..end).filter(|index| self.is_first(*index)).collect();
         let pairs = (&self.uncovered()[..], &columns[..]);
         let sums = sums(&self.traces, pairs, Sum::Above, &mut self.greatest, check)?;
         self.bounds.extend(
@@ -162,6 +167,18 @@ impl Selection {
             self.is_done = self.coverage() >= self.limits.coverage;
         }
         Ok(())
+    }
+
+    /// Returns whether a candidate has a vector, and is the first of its equals: after that, no other adds anything.
+    fn is_first(&mut self, index: usize) -> bool {
+        let Self { firsts, traces, .. } = self;
+        if traces[index].row.is_empty() {
+            return false;
+        }
+        let own = key(&traces[index]);
+        let hash = firsts.hasher().hash_one(own);
+        let first = *firsts.entry(hash).or_insert(index);
+        first == index || key(&traces[first]) != own
     }
 
     fn coverage(&self) -> f64 {
@@ -197,7 +214,7 @@ impl Selection {
     fn choose(&mut self, check: Check) -> Result<()> {
         let round = self.kept.len();
         let greatest = self.gains.iter().map(|(gain, _)| *gain).fold(0.0, f64::max);
-        let least = TIE.max(greatest - TIE);
+        let least = greatest * (1.0 - TIE);
         let (mut columns, mut bounds, mut others) = (Vec::new(), Vec::new(), Vec::new());
         let mut since = round;
         while let Some(&other @ (bits, Reverse(index), at)) = self.bounds.peek() {
@@ -205,7 +222,9 @@ impl Selection {
                 since = at;
             }
             let room = if since == round { EXACT } else { BATCH };
-            if f64::from_bits(bits) <= least || columns.len() == room || others.len() == BATCH {
+            let bound = f64::from_bits(bits);
+            let is_less = bound < least || bound <= 0.0;
+            if is_less || columns.len() == room || others.len() == BATCH {
                 break;
             }
             self.bounds.pop();
@@ -215,7 +234,7 @@ impl Selection {
             }
             if at == since {
                 columns.push(index);
-                bounds.push(f64::from_bits(bits));
+                bounds.push(bound);
             } else {
                 others.push(other);
             }
@@ -243,12 +262,11 @@ impl Selection {
         Ok(())
     }
 
-    /// Keeps the first of those that add more than this, if any does.
+    /// Keeps the first of those that add at least this, if any adds something.
     fn keep(&mut self, least: f64, check: Check) -> Result<()> {
         let gains = mem::take(&mut self.gains);
-        let greatest =
-            gains.iter().filter(|(gain, _)| *gain > least).map(|(_, index)| *index).min();
-        let Some(index) = greatest else {
+        let equals = gains.iter().filter(|(gain, _)| *gain > 0.0 && *gain >= least);
+        let Some(index) = equals.map(|(_, index)| *index).min() else {
             self.is_done = true;
             return Ok(());
         };
@@ -297,4 +315,17 @@ impl Selection {
         }
         nearest.map_or(Novelty::EmptyCache, Novelty::Cache)
     }
+}
+
+/// What equals have in common.
+fn key(trace: &Candidate) -> (&[u32], u64, Option<u32>) {
+    (cast_slice(trace.row.as_flattened()), trace.weight.to_bits(), trace.group)
+}
+
+/// Mixes the bits of a number, by the finaliser of SplitMix64, so that a sample fits no order of the traces.
+fn mixed(number: usize) -> usize {
+    let mixed = (number as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 31)) as usize
 }

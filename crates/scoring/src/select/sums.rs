@@ -1,7 +1,7 @@
 //! Sums over the similarities of many pairs of traces, on two threads.
 //!
 //! What a column adds to a line is how far its weighted similarity `x` reaches into the interval of the line, times the
-//! `n` of the line: `n max(0, min(x, high) − low)`.
+//! `n` of the line: `n (min(x, high) − low)`, or 0 unless the difference exceeds [`LEAST`].
 //!
 //! # What is exact
 //!
@@ -21,6 +21,8 @@ use crate::{
     error::Result,
 };
 
+/// The greatest difference of similarities that is taken for rounding.
+const LEAST: f64 = 1e-12;
 /// Numbers that are added before their sum goes to the total.
 const CHAIN: usize = 64;
 /// Columns that are compared at once.
@@ -179,7 +181,8 @@ impl Part<'_> {
                         }
                     }
                     for column in 0..WIDTH {
-                        sums[column] += times * (values[column].min(*high) - low).max(0.0);
+                        let more = values[column].min(*high) - low;
+                        sums[column] += if more > LEAST { times * more } else { 0.0 };
                     }
                     if let Some(greatest) = greatest.get_mut(start + at) {
                         for (value, index) in values.iter().zip(panel.columns) {

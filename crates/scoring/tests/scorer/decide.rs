@@ -30,7 +30,7 @@ fn scorer(novelty: f64) -> Arc<Scorer> {
     };
     let profiles = Profiles::with([("own".into(), weights)]).expect("weights");
     let cache = CacheOptions { max_elements: 20, ..CacheOptions::default() };
-    Scorer::new(ScorerOptions { profiles, cache, concurrency: 3 })
+    Scorer::new(ScorerOptions { profiles, cache, concurrency: 3, ..ScorerOptions::default() })
 }
 
 /// A trace of one of a few texts, of which some take longer and some have no embedding.

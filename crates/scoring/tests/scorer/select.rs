@@ -78,16 +78,15 @@ impl Set {
         self.counts.get(index).copied().unwrap_or((1, 1.0))
     }
 
-    /// Selects by computing everything again for each choice. The sum runs over every `stride`-th.
-    fn naive(&self, stride: usize) -> Vec<Chosen> {
+    /// Selects by computing everything again for each choice.
+    fn naive(&self) -> Vec<Chosen> {
         let all: Vec<_> = (0..self.runs.len()).collect();
-        let measured: Vec<_> = all.iter().copied().step_by(stride).collect();
         let value = |i: usize, j: usize| self.weights[j] * similarity(&self.runs[i], &self.runs[j]);
         let old = |i: usize| self.before.iter().map(move |old| similarity(&self.runs[i], old));
         let mut cover: Vec<_> = all.iter().map(|i| (old(*i).fold(0.0, f64::max), None)).collect();
         let greatest = |i: &usize| all.iter().map(|j| value(*i, *j)).fold(cover[*i].0, f64::max);
         let times = |i: &usize| self.stands_for(*i).1;
-        let most: f64 = measured.iter().map(|i| times(i) * greatest(i)).sum();
+        let most: f64 = all.iter().map(|i| times(i) * greatest(i)).sum();
         let mut chosen: Vec<Chosen> = Vec::new();
         while chosen.len() < self.count {
             let group = |j: usize| self.groups.as_ref().map(|groups| &groups[j]);
@@ -97,23 +96,19 @@ impl Set {
                     && self.per_group.is_none_or(|most| same < most)
             };
             let gain = |j: usize| {
-                let more = |i: &usize| times(i) * f64::max(0.0, value(*i, j) - cover[*i].0);
-                measured.iter().map(more).sum::<f64>()
+                let more = |i: &usize| Some(value(*i, j) - cover[*i].0).filter(|x| *x > 1e-12);
+                all.iter().map(|i| times(i) * more(i).unwrap_or(0.0)).sum::<f64>()
             };
-            let mut best = (0.0, None);
-            for j in all.iter().filter(is_open) {
-                let gain = gain(*j);
-                if gain > best.0 + 1e-12 {
-                    best = (gain, Some(*j));
-                }
-            }
-            let Some(index) = best.1 else { break };
+            let gains: Vec<_> = all.iter().filter(is_open).map(|j| (gain(*j), *j)).collect();
+            let top = gains.iter().map(|(gain, _)| *gain).fold(0.0, f64::max);
+            let is_best = |(gain, _): &&(f64, usize)| *gain > 0.0 && *gain >= top * (1.0 - 1e-12);
+            let Some(&(_, index)) = gains.iter().find(is_best) else { break };
             for i in &all {
                 if value(*i, index) > cover[*i].0 {
                     cover[*i] = (value(*i, index), Some(index));
                 }
             }
-            let covered: f64 = measured.iter().map(|i| times(i) * cover[*i].0).sum();
+            let covered: f64 = all.iter().map(|i| times(i) * cover[*i].0).sum();
             chosen.push(Chosen { index, coverage: covered / most, stands_for: 0 });
         }
         for it in &mut chosen {
@@ -140,7 +135,8 @@ fn assert_same(set: &Set, found: &[Selected], expected: &[Chosen], what: &str) {
     let sets: Vec<_> = expected.iter().map(|it| (it.index, it.stands_for)).collect();
     assert_eq!(found_sets, sets, "{what}: {}", json!(set));
     for (found, expected) in found.iter().zip(expected) {
-        assert!((found.coverage - expected.coverage).abs() < 1e-5, "{what}: {found:?}");
+        let [found, expected] = [found.coverage, expected.coverage];
+        assert!((found - expected).abs() < 1e-5, "{what}: {found} for {expected}");
     }
 }
 
@@ -210,22 +206,56 @@ fn drawn_sets() -> Vec<Set> {
 fn selection_is_that_of_computing_everything_again() {
     let mut draws = Draws(61);
     for mut set in drawn_sets() {
-        assert_same(&set, &selected(set.selection(f64::INFINITY)), &set.naive(1), "naive");
-        set.counts =
-            set.runs.iter().map(|_| (1 + draws.below(9) as u32, 9.0 * draws.next())).collect();
-        assert_same(&set, &selected(set.selection(f64::INFINITY)), &set.naive(1), "of parts");
+        assert_same(&set, &selected(set.selection(f64::INFINITY)), &set.naive(), "naive");
+        let ranges = [(0.0, 9.0), (0.0, 1e9), (16_384.0, 16_385.0), (0.0, 1e-13)];
+        let (least, most) = ranges[draws.below(4)];
+        let mut covers = || least + (most - least) * (1.0 - draws.next().powi(8));
+        set.counts = set.runs.iter().map(|at| (1 + at.len() as u32, covers())).collect();
+        assert_same(&set, &selected(set.selection(f64::INFINITY)), &set.naive(), "of parts");
     }
 }
 
 #[test]
-fn selection_of_very_many_is_measured_over_about_10_000() {
+fn selection_of_very_many_is_measured_over_some_of_each_kind() {
     let mut draws = Draws(7);
-    let runs: Vec<Vec<f64>> = (0..20_001).map(|_| unit(draws.vector(3))).collect();
-    let weights = vec![1.0; runs.len()];
-    let set = Set { runs, count: 3, weights, ..Set::default() };
-    let found = selected(set.selection(f64::INFINITY));
-    assert_same(&set, &found, &set.naive(3), "sampled");
-    assert!(found.iter().all(|it| it.measured_over == 6667));
+    let mut few = Set { count: 3, weights: vec![1.0; 150], ..Set::default() };
+    few.runs = (0..150).map(|_| [draws.vector(3), vec![0.0; 9]].concat()).collect();
+    for (at, run) in few.runs.iter_mut().enumerate() {
+        run[3 + at % 3] = 2.0;
+        *run = unit(run.clone());
+    }
+    let runs: Vec<_> = few.runs.iter().cycle().take(20_001).cloned().collect();
+    let many = Set { count: 3, weights: vec![1.0; runs.len()], runs, ..Set::default() };
+    let found = selected(many.selection(f64::INFINITY));
+    let mut kinds: Vec<_> = found.iter().map(|it| it.index % 3).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, [0, 1, 2]);
+    for (found, expected) in found.iter().zip(few.naive()) {
+        assert_eq!(found.measured_over, 6667);
+        let [found, expected] = [found.coverage, expected.coverage];
+        assert!((found - expected).abs() < 0.02, "{found} for {expected}");
+    }
+}
+
+#[test]
+fn selection_of_equals_does_not_sum_what_each_adds() {
+    let mut draws = Draws(8);
+    let mut checks = |kinds: usize| {
+        let runs: Vec<_> = (0..kinds).map(|_| unit(draws.vector(9))).collect();
+        let runs: Vec<_> = runs.iter().cycle().take(1000).cloned().collect();
+        let set = Set { count: 3, weights: vec![1.0; 1000], runs, ..Set::default() };
+        let (checks, mut selection) = (AtomicUsize::new(0), set.selection(f64::INFINITY));
+        let check = || {
+            checks.fetch_add(1, SeqCst);
+            Ok(())
+        };
+        while selection.selected().is_none() {
+            selection.advance(&check).expect("nothing ends it");
+        }
+        checks.into_inner()
+    };
+    let distinct = checks(1000);
+    assert!(checks(1) <= distinct && checks(10) <= distinct);
 }
 
 #[test]

@@ -1,9 +1,14 @@
 //! Every kernel against the definition, the bound where it is tightest, the search against the flat one.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::*;
-use crate::cache::similarity::{dot_of, normalize_into, offer_dots, row_length};
+use crate::cache::{
+    CacheOptions, VectorCache,
+    similarity::{dot_of, normalize_into, offer_dots, row_length},
+};
 
 /// Gives `$kernel` every value that this machine can run, and its name.
 macro_rules! for_every_kernel {
@@ -247,4 +252,21 @@ fn copy_carries_a_row_to_another_slot() {
     for lengths in &codes.missing {
         assert_eq!(lengths[0], lengths[1]);
     }
+}
+
+#[test]
+fn codes_of_a_ring_that_has_grown_are_those_of_its_rows() {
+    let options = CacheOptions { vector_len: 3, max_elements: 12_000, ttl: None };
+    let mut cache = VectorCache::new(options);
+    for index in 0..9_000_u16 {
+        let vector = [1.0, f32::from(index), f32::from(index % 7)];
+        // The ring is turned before it grows.
+        cache.add(&vector, None, Duration::from_secs(index.into())).unwrap();
+        cache.options.ttl = (index == 8_000).then_some(Duration::from_secs(7_900));
+    }
+    assert_eq!(cache.slots, 12_000);
+    let expected = Codes::new(cache.slots, cache.row).unwrap().filled(cache.rows(0..cache.slots));
+    let found = cache.codes.unwrap();
+    assert!(found.planes.iter().zip(&expected.planes).all(|(a, b)| a[..] == b[..]));
+    assert_eq!((found.steps, found.missing), (expected.steps, expected.missing));
 }

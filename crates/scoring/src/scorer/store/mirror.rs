@@ -5,6 +5,7 @@ use std::{collections::HashSet, mem::discriminant, time::Duration};
 use crate::{
     cache::{CacheOptions, VectorCache, is_unit, norm},
     error::{Error, Result, StoreFault},
+    held::Held,
     id::Id,
     scorer::{
         call::{Call, EmbeddedCall, View},
@@ -17,6 +18,8 @@ use crate::{
 /// The vectors of a store up to one entry.
 pub struct Mirror {
     cache: VectorCache,
+    /// The bytes of these.
+    held: Held,
     /// The epoch of the store; `None` before the first page.
     epoch: Option<String>,
     /// The number of the entry, or 0.
@@ -35,10 +38,10 @@ fn invalid<T>(message: String) -> Result<T> {
 }
 
 impl Mirror {
-    pub fn new(options: CacheOptions) -> Self {
+    pub fn new(options: CacheOptions, held: Held) -> Self {
         let cache = VectorCache::new(options);
         let (seq, at, call, erased) = Default::default();
-        Self { cache, epoch: None, seq, at, call, erased }
+        Self { cache, held, epoch: None, seq, at, call, erased }
     }
 
     /// Returns the position of the last entry, from which another mirror can continue. `None` before the first
@@ -94,8 +97,9 @@ impl Mirror {
         self.cache.ids(self.at)
     }
 
-    /// Returns the number of vectors alive at the last entry.
-    pub fn len(&self) -> usize {
+    /// Returns the number of vectors alive at the last entry, and accounts for their memory.
+    pub fn count(&mut self) -> usize {
+        self.held.set(self.cache.memory());
         self.cache.len(self.at)
     }
 

@@ -22,6 +22,7 @@ use crate::{
     cache::{is_unit, norm, normalize_into},
     embed::Embedded,
     error::{Error, Result, StoreFault},
+    held::Held,
     novelty::Novelty,
     scorer::{
         call::{Call, EmbeddedCall, Input, Work},
@@ -65,11 +66,11 @@ impl StoreMemory {
         snapshot: Option<Snapshot>,
         common: Arc<Common>,
     ) -> Result<Self> {
-        let mut mirror = Mirror::new(common.options.cache);
+        let mut mirror = Mirror::new(common.options.cache, Held::new(&common.options.ledger));
         if let Some(snapshot) = snapshot {
             mirror.resume(snapshot)?;
         }
-        let (queue, len) = (Mutex::default(), mirror.len().into());
+        let (queue, len) = (Mutex::default(), mirror.count().into());
         Ok(Self { common, is_required, queue, mirror: Mutex::new(mirror), len })
     }
 
@@ -229,7 +230,7 @@ impl StoreMemory {
         }
         mirror.begin(&page, &queue.sent)?;
         drop(queue);
-        self.len.store(mirror.len(), Ordering::Relaxed);
+        self.len.store(mirror.count(), Ordering::Relaxed);
         drop(mirror);
         for entry in page.entries {
             self.apply_entry(entry)?;
@@ -247,7 +248,7 @@ impl StoreMemory {
         let mut mirror = self.mirror();
         let outcome = mirror.apply(entry, own.as_ref());
         // First, so that the reply sees the entry counted.
-        self.len.store(mirror.len(), Ordering::Relaxed);
+        self.len.store(mirror.count(), Ordering::Relaxed);
         drop(mirror);
         match own {
             Some(own) => self.answer(own, outcome),
@@ -336,7 +337,7 @@ impl StoreMemory {
     pub fn set_vector_len(&self, vector_len: usize) {
         let mut mirror = self.mirror();
         mirror.set_vector_len(vector_len);
-        self.len.store(mirror.len(), Ordering::Relaxed);
+        self.len.store(mirror.count(), Ordering::Relaxed);
     }
 }
 
