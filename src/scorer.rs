@@ -185,7 +185,7 @@ impl NativeScorer {
         source: String,
     ) -> Result<Unknown<'env>> {
         let config = read_scorer_options(env, &options)?;
-        config.embedder.find_library(env);
+        config.embedder.find_library(|| EnvState::find_library(env));
         let used_up = || napi::Error::from_reason("the snapshot is used up");
         let (bytes, held) = snapshot.0.take().ok_or_else(used_up)?;
         let (scorers, lane) = (EnvState::of(env)?.scorers.clone(), config.embedder.lane());
@@ -439,7 +439,7 @@ impl NativeScorer {
     pub fn embedder(&self, env: &Env) -> Result<Arc<ModelEmbedder>> {
         let shared = || or_throw(env, model::embedder(EnvState::variables(env)?));
         let embedder = self.embedder.clone().map_or_else(shared, Ok)?;
-        embedder.find_library(env);
+        embedder.find_library(|| EnvState::find_library(env));
         Ok(embedder)
     }
 

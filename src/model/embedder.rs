@@ -18,12 +18,10 @@ use knowledgepulse_scoring::{
     embed::{CallEmbedder, Embed, Embedded, Text, TextFacts},
 };
 use knowledgepulse_workers::{CancelToken, Job, LOADS, Lane, WORKERS};
-use napi::Env;
 use once_cell::sync::OnceCell;
 use serde_json::{Value, json};
 
 use super::{Choice, Mode, script};
-use crate::env::EnvState;
 
 /// The vectors that novelty compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,15 +83,15 @@ impl ModelEmbedder {
         }
     }
 
-    /// Looks for ONNX Runtime before a load that needs it, on the JavaScript thread.
-    pub fn find_library(&self, env: &Env) {
+    /// Looks for ONNX Runtime by `find` before a load that needs it.
+    pub fn find_library(&self, find: impl FnOnce() -> Result<PathBuf, String>) {
         let is_used = self.mode != Mode::Off && self.novelty != NoveltyKind::Words;
         if !is_used || self.model.is_quick() || matches!(self.model.state(), LoadState::Loading) {
             return;
         }
         disable_telemetry();
         if self.model.settings.library.is_err() {
-            self.model.set_library(EnvState::find_library(env).map_err(EmbedError::Library));
+            self.model.set_library(find().map_err(EmbedError::Library));
         }
     }
 

@@ -11,9 +11,9 @@ use serde::Serialize;
 use crate::{
     call::Call,
     events::Event,
+    harness::REFUSED,
     ids::hash,
     json::{Members, Value},
-    messages::REFUSED,
     skipped::Skipped,
     time,
 };

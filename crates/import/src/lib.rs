@@ -22,6 +22,7 @@ mod facts;
 mod failure;
 mod format;
 mod formats;
+mod harness;
 mod ids;
 mod imported;
 mod importer;

@@ -3,7 +3,6 @@
 use std::{borrow::Borrow, cell::LazyCell, collections::HashSet, mem};
 
 use super::{
-    harness::Harness,
     message::{Message, Messages, Side, Sides, messages_of, unwrapped},
     parts::{
         are_all, call_of_part, calls, calls_in_text, content, is_function_call, result_of_part,
@@ -16,6 +15,7 @@ use crate::{
     events::{Event, Events},
     facts::RunFacts,
     failure::{flag, is_denial},
+    harness::Harness,
     ids::Ids,
     json::{self, Array, Document, Members, Value},
     part::{Kind, Part, each, has_call_members, is_item, parts, typed, with_state},

@@ -1,14 +1,13 @@
 //! Chat messages of every dialect: OpenAI, Anthropic, Gemini, the Responses API, the AI SDK, LangChain.
 
 mod conversation;
-mod harness;
 mod items;
 mod message;
 mod parts;
+mod person;
 
 pub use self::{
     conversation::{Conversation, human},
-    harness::{Harness, REFUSED},
     message::{
         CONTENTS, Message, Messages, Side, Sides, content_of, is_message, is_readable, messages_of,
         unwrapped,

@@ -134,8 +134,13 @@ pub(super) fn log(record: Value, line: u64) -> Result<Option<(String, Recorded)>
     let said = said(name, attributes, body);
     let start = record.first(&["timeUnixNano", "observedTimeUnixNano"]).and_then(time::instant);
     let span = id(record, &SPAN_ID).map(comparable).zip(said);
-    let span =
-        span.map(|(id, events)| Recorded { line, id: Some(id), start, events, ..Recorded::default() });
+    let span = span.map(|(id, events)| Recorded {
+        line,
+        id: Some(id),
+        start,
+        events,
+        ..Recorded::default()
+    });
     Ok(trace_id(record).zip(span))
 }
 
