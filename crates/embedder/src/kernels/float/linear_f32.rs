@@ -224,7 +224,7 @@ impl Linear<'_> {
     ) {
         let LinearWeights { scale, bias, .. } = self.weights;
         let (columns, rows) = (scale.len(), self.x.len() / self.weights.depth());
-        for v in 0..V {
+        for (v, sums) in sums.iter().enumerate() {
             let column = first + v * S::F32_LANES;
             let at = if self.by_head {
                 (column / HEAD * rows + row) * HEAD + column % HEAD
@@ -232,7 +232,7 @@ impl Linear<'_> {
                 row * columns + column
             };
             let (scale, bias) = (load::<S>(scale, column), load::<S>(bias, column));
-            let mut y = simd.mul_add_e_f32s(sums[v], scale, bias);
+            let mut y = simd.mul_add_e_f32s(*sums, scale, bias);
             if let Some(residual) = self.residual {
                 y = simd.add_f32s(y, load::<S>(residual, at));
             }
