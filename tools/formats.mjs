@@ -1,4 +1,4 @@
-/** Copies what the files of the formats say of themselves into the types and docs/formats.md, before each build. */
+/** Copies what the files of the formats say of themselves into the types and docs/logs.md, before each build. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ const EVIDENCE = ["captured", "source", "written"];
 
 const read = (path) => readFileSync(join(root, path), "utf8");
 
-/** The formats in the order of detection: a name, the rest of a row, and what each was learnt from. */
+/** The formats in the order of detection: a name, and the rest of its row, without what a run is. */
 function formats() {
 	const [, list] = /^formats! \{([^}]*)\}/m.exec(read(`${FORMATS}/mod.rs`));
 	return list.match(/\w+/g).map((module) => {
@@ -17,23 +17,18 @@ function formats() {
 		const path = file.find((name) => existsSync(join(root, name)));
 		const text = read(path);
 		const [, name] = / FORMAT: [^"]*"([^"]+)"/.exec(text) ?? fail(`${path}: expected a FORMAT`);
-		const [, row] =
-			/^\/\/! \| (.*\|.*\|.*) \|$/m.exec(text) ??
+		const [, written, success] =
+			/^\/\/! \| ([^|]*) \|[^|]*\|([^|]*)\|$/m.exec(text) ??
 			fail(`${path}: expected "//! | written by | a run is | success comes from |"`);
 		const sources = [...text.matchAll(/^\/\/! - (.*)$/gm)].map(([, source]) => source);
-		const dates = [];
-		const kinds = new Set();
 		for (const source of sources.length ? sources : ["nothing"]) {
 			const [, version, date, evidence] = source.split("|").map((cell) => cell.trim());
-			dates.push(date);
-			kinds.add(evidence);
 			if (version === undefined || !/^\d{4}-\d\d-\d\d$/.test(date) || !EVIDENCE.includes(evidence))
 				fail(
 					`${path}: expected "//! - learnt from | version | date | ${EVIDENCE.join(" or ")}", found ${source}`,
 				);
 		}
-		const evidence = EVIDENCE.filter((kind) => kinds.has(kind)).join(", ");
-		return { name, row, date: dates.sort().at(-1), evidence };
+		return { name, row: `${written} |${success}|` };
 	});
 }
 
@@ -45,12 +40,10 @@ export function filesOfFormats() {
 			.map((cells) => `| ${cells.join(" | ")} |`)
 			.concat(rows)
 			.join("\n");
-	const [types, docs] = ["lib/types/logs.d.ts", "docs/formats.md"];
+	const [types, docs] = ["lib/types/logs.d.ts", "docs/logs.md"];
 	const names = all.map(({ name }) => `\t"${name}",\n`).join("");
-	const rows = all.map(
-		({ name, row, date, evidence }) => `| \`${name}\` | ${row} | ${date}, ${evidence} |`,
-	);
-	const head = ["format", "written by", "a run is", "success comes from", "compared with logs"];
+	const rows = all.map(({ name, row }) => `| \`${name}\` | ${row}`);
+	const head = ["format", "written by", "success comes from"];
 	return {
 		[types]: read(types).replace(/(LOG_FORMATS: readonly \[\n)[^\]]*/, `$1${names}`),
 		[docs]: read(docs).replace(

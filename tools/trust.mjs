@@ -3,7 +3,7 @@
  *
  * Prints a line for each part at the end; the exit code is 1 if one has found something. `KP_TRUST=N`
  * repeats N times as often: 10 by default, 1 with `--short`. `--long` soaks a process for an hour instead of a
- * minute. docs/robustness.md describes the parts.
+ * minute. docs/dev/robustness.md describes the parts.
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -42,13 +42,11 @@ async function partial(folder, project) {
 	}
 }
 
-/** The statements in each block of SQL of a page. */
-const statementsIn = (page) =>
-	[...read(page).matchAll(/^```sql\n([\s\S]*?)^```/gm)].map(([, block]) =>
-		block.split(/;$/m).filter((sql) => /\S/.test(sql)),
-	);
+const statements = read("examples/recipes/backfill.sql")
+	.split(/;$/m)
+	.filter((sql) => sql.trim());
 
-test("backfill.ts gives the bytes of one process when all workers are killed within a part, for queries of its page", {
+test("backfill.ts gives the bytes of one process when all workers are killed within a part, for queries of backfill.sql", {
 	skip,
 }, async (t) => {
 	const fleet = await startFleet(t, SHAPE);
@@ -68,7 +66,7 @@ test("backfill.ts gives the bytes of one process when all workers are killed wit
 	assert.ok(retries > 0);
 	await assertEqualsOneProcess(fleet, { novelty: "words" });
 
-	const [ofQueue, ofRows] = statementsIn("docs/more-than-one-machine.md");
+	const [ofQueue, ofRows] = [statements.slice(0, 2), statements.slice(2)];
 	const [[states], failed] = await Promise.all(ofQueue.map((sql) => fleet.server.query(sql)));
 	assert.deepEqual([states, failed], [{ state: "completed", count: "9" }, []]);
 	const database = await (await DuckDBInstance.create()).connect();

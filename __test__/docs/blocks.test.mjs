@@ -1,5 +1,6 @@
 /** The blocks of code and the commands in the documentation compile and run. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -13,7 +14,7 @@ import { checkout, furnish, noShell, programIn, read } from "./furnish.mjs";
 
 const pages = [
 	"README.md",
-	...readdirSync(join(checkout, "docs")).map((name) => `docs/${name}`),
+	...readdirSync(join(checkout, "docs"), { recursive: true }).map((name) => `docs/${name}`),
 	...readdirSync(join(checkout, "packages")).map((name) => `packages/${name}/README.md`),
 ].filter((page) => page.endsWith(".md") && existsSync(join(checkout, page)));
 
@@ -28,10 +29,7 @@ const blocksIn = (language) =>
 		}));
 	});
 
-/** Tested by packages/stores/__test__/postgres/recipe.test.mjs. */
-const isRunElsewhere = ({ code }) => code.includes("client.query(");
-
-const modules = blocksIn("(?:js|ts)").filter((block) => !isRunElsewhere(block));
+const modules = blocksIn("(?:js|ts)");
 
 const provided = [
 	...Object.keys({ ...scoring, ...logs, ...calibration }),
@@ -90,6 +88,22 @@ const anchorsOf = (text) =>
 			.replaceAll(" ", "-"),
 	);
 
+/** Fails unless a file is there and has the anchor. */
+function assertLeads(path, anchor, link) {
+	assert.ok(existsSync(join(checkout, path)), link);
+	if (anchor) assert.ok(anchorsOf(read(path)).includes(anchor), link);
+}
+
+/** The files of the repository, but for data. */
+const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+	cwd: checkout,
+	encoding: "utf8",
+})
+	.split("\n")
+	.filter(
+		(path) => /\.(md|m?js|m?ts|rs|py|yml|sql)$/.test(path) && existsSync(join(checkout, path)),
+	);
+
 /** Runs a command line; a gate may find too few good runs. */
 const shell = (command) =>
 	execute("bash", ["-c", command.includes("--min-share") ? `${command} || test $? = 3` : command]);
@@ -129,58 +143,21 @@ describe("the documentation", () => {
 			else assert.deepEqual(await errorsOf([index]), {});
 		});
 
-	for (const page of pages)
+	for (const page of tracked.filter((path) => path.endsWith(".md")))
 		test(`has links that lead somewhere in ${page}`, () => {
 			for (const [, link] of read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
 				const [path, anchor] = link.split("#");
-				const target = path === "" ? page : join(dirname(page), path);
-				assert.ok(existsSync(join(checkout, target)), link);
-				if (anchor) assert.ok(anchorsOf(read(target)).includes(anchor), link);
+				assertLeads(path === "" ? page : join(dirname(page), path), anchor, link);
 			}
 		});
-});
 
-test("the health and the metrics of docs/operating.md are of one scorer, and recover without a call", async () => {
-	const blocks = modules.filter(({ name }) => name.startsWith("docs/operating.md"));
-	const code = blocks
-		.map(({ code }) => code)
-		.join("")
-		.replace("new Scorer(", "new Scorer(options");
-	assert.equal(blocks.length, 2);
-	writeFileSync(
-		join(folder, "operating.mjs"),
-		`import { MyStore } from "./my-store.js";
-import { trace } from "./prelude.mjs";
-let isUp = true;
-const store = new MyStore({ namespace: "health" });
-const { read, append } = store;
-const ifUp = (call) => (...values) => isUp ? call.apply(store, values) : Promise.reject(new Error("down"));
-Object.assign(store, { read: ifUp(read), append: ifUp(append) });
-const options = { novelty: "words", store };
-let observe;
-const instrument = { record() {}, addCallback() {} };
-const counter = { addCallback: (callback) => { observe = callback; } };
-metrics.setGlobalMeterProvider({
-	getMeter: () => ({
-		createHistogram: () => instrument,
-		createObservableCounter: () => counter,
-		createObservableGauge: () => instrument,
-	}),
-});
-${code}
-const found = [await health()];
-isUp = false;
-await scorer.evaluateValue(trace);
-found.push(await health());
-isUp = true;
-// A store that could not be reached is not asked for a second.
-while ((await health()) !== null) await new Promise((resolve) => setTimeout(resolve, 100));
-observe({ observe: (count, { outcome }) => outcome === "answered" && found.push(count) });
-console.log(JSON.stringify(found));
-process.exit();`,
-	);
-	const { stdout } = await execute(process.execPath, ["operating.mjs"]);
-	assert.deepEqual(JSON.parse(stdout), [null, "down", 1]);
+	test("has the pages that files name", () => {
+		for (const path of tracked)
+			for (const [link, page, anchor] of read(path).matchAll(
+				/\b(docs\/[\w/-]+\.md)(?:#([\w-]+))?/g,
+			))
+				assertLeads(page, anchor, `${path}: ${link}`);
+	});
 });
 
 describe("the documentation", { skip: noShell }, () => {

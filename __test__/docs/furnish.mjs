@@ -80,7 +80,7 @@ export const MyStore: new (options: { url: string; namespace: string }) => Novel
 	link(".", "@knowledgepulse/scoring");
 	for (const name of ["cli", "otel", "stores"])
 		link(`packages/${name}`, `@knowledgepulse/scoring-${name}`);
-	// As in docs/migration.md.
+	// As in docs/install.md.
 	link("packages/transformers", "@huggingface/transformers");
 }
 

@@ -18,9 +18,11 @@ import { json } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { clear, similar } from "@knowledgepulse/scoring";
+import { clear, Scorer, similar } from "@knowledgepulse/scoring";
 import { fromMessages } from "@knowledgepulse/scoring/logs";
+import { metrics } from "@opentelemetry/api";
 import { traces } from "../../examples/traces.mjs";
+import { MemoryStore } from "../../packages/stores/__test__/conformance/memory-store.mjs";
 import { conversation } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { named } from "../support/stores.mjs";
@@ -79,6 +81,38 @@ test("tenants.ts gives a tenant's second trace another score than the first of a
 	);
 	assert.equal(acme, globex);
 	assert.notEqual(acme, again);
+});
+
+test("health.ts recovers without a call, and counts the calls of its scorer", async () => {
+	const { health, observe } = await recipe("health");
+	let isUp = true;
+	const store = new MemoryStore({ namespaces: new Map(), namespace: "health" });
+	for (const name of ["read", "append"]) {
+		const call = store[name].bind(store);
+		store[name] = (...values) => (isUp ? call(...values) : Promise.reject(new Error("down")));
+	}
+	const instrument = { record() {}, addCallback() {} };
+	let read;
+	const counter = { addCallback: (callback) => (read = callback) };
+	const meter = {
+		createHistogram: () => instrument,
+		createObservableCounter: () => counter,
+		createObservableGauge: () => instrument,
+	};
+	metrics.setGlobalMeterProvider({ getMeter: () => meter });
+	const scorer = new Scorer({ novelty: "words", store });
+	observe(scorer);
+	assert.equal(await health(scorer), null);
+	isUp = false;
+	await scorer.evaluateValue(traces[0]);
+	assert.equal(await health(scorer), "down");
+	isUp = true;
+	// A store that could not be reached is not asked for a second.
+	while ((await health(scorer)) !== null) await sleep(100);
+	const counts = {};
+	read({ observe: (count, { outcome }) => (counts[outcome] = count) });
+	assert.equal(counts.answered, 1);
+	metrics.disable();
 });
 
 test("serverless.ts answers with a score", async () => {

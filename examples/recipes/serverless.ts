@@ -1,7 +1,7 @@
 /**
  * A short-lived function: the model is loaded while the instance starts, and a call that takes too long is
  * scored without novelty instead of failing. To compare traces between instances, add a store
- * (docs/shared-novelty.md).
+ * (docs/stores.md).
  */
 import { Scorer } from "@knowledgepulse/scoring";
 

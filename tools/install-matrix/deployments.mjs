@@ -2,7 +2,7 @@
  * Deployments. What a tool makes, and what its documentation says to deploy beside it, is moved into an empty folder
  * and started there without sources, network and home folder. The scores must be those of the project to the bit.
  *
- * `tool` and `setting` are a row of the table in docs/installation.md. A project with more `packages` is only built
+ * `tool` and `setting` are a row of the table in docs/install.md. A project with more `packages` is only built
  * where its `part` is asked for. `build` gives the commands, `output` the paths to move, where `/.` is the
  * contents of a folder, and `trace` the program whose files are found by nft; `start` is the command in the new
  * folder. A server is asked for `serves` once. `again` is the source of a novelty that is 0. `refuses`: starting must fail with {@link REFUSAL}.
@@ -285,13 +285,13 @@ export async function deploy(workspace, deployment) {
 	return `scores ${plain.join(", ")}, as in the project`;
 }
 
-/** The rows of the table in docs/installation.md must be those of the deployments. */
+/** The rows of the table in docs/install.md must be those of the deployments. */
 export function checkDocumentation() {
-	const docs = readFileSync(join(repository, "docs/installation.md"), "utf8");
+	const docs = readFileSync(join(repository, "docs/install.md"), "utf8");
 	const rows = deployments
 		.filter(({ tool }) => tool)
 		.map(({ tool, setting }) => `| ${tool} | ${setting ? `\`${setting}\`` : "none"} |`);
 	const missing = new Set(rows.filter((row) => !docs.includes(row)));
-	if (missing.size > 0) throw new Error(`docs/installation.md lacks:\n${[...missing].join("\n")}`);
+	if (missing.size > 0) throw new Error(`docs/install.md lacks:\n${[...missing].join("\n")}`);
 	return `${new Set(rows).size} rows of settings are documented as tried`;
 }

@@ -34,7 +34,7 @@ const tsc = (kind) =>
 		`-p tsconfig.${kind}.json`,
 	);
 
-/** The rows of the table in docs/installation.md, whose settings the builds have. */
+/** The rows of the table in docs/install.md, whose settings the builds have. */
 const ESBUILD = { tool: "esbuild", setting: `--external:${EXTERNAL}` };
 const BUN = { tool: "Bun's bundler", setting: `--target=node --external ${EXTERNAL}` };
 const VITE = { tool: "Vite SSR" };

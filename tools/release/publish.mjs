@@ -1,5 +1,5 @@
 /**
- * Stages the packages of a folder on npm, from where a person publishes them: docs/release.md. Packages that
+ * Stages the packages of a folder on npm, from where a person publishes them: docs/dev/release.md. Packages that
  * are staged or published already are skipped, so that a failed run can be repeated.
  *
  *     node tools/release/publish.mjs [FOLDER]             stages them

@@ -27,7 +27,7 @@ for (const file of [
 	edit(file, `"(?:version|${main}(?:-[a-z]+)?)": "`);
 edit("Cargo.toml", '^version = "');
 for (const file of [
-	"docs/migration.md",
+	"docs/install.md",
 	"packages/transformers/README.md",
 	"tools/install-matrix/sdk.mjs",
 ])

@@ -2,7 +2,7 @@
 //!
 //! Embedding runs concurrently on the worker threads. Whatever depends on the memory runs in the order of the calls: an
 //! embedding waits until all calls before it have been settled. A call is answered, and dropped, while no lock of the
-//! scorer is held; docs/architecture.md has the order of locks.
+//! scorer is held; docs/dev/architecture.md has the order of locks.
 
 mod call;
 mod common;

@@ -58,7 +58,7 @@ const newFile = (value) => {
 /** Of an option that may be repeated. */
 const all = (value, values = []) => [...values, text(value)];
 
-/** Every option by its flags: its help, with which its row in docs/cli.md begins, its parser or values, its default. */
+/** Every option by its flags: its help, its parser or values, its default. */
 const OPTIONS = {
 	"--count <n>": ["the most runs to keep", positive],
 	"--coverage <share>": ["keep runs until they cover this share of all; try 0.5", number(0.001, 1)],

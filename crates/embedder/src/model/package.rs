@@ -9,7 +9,7 @@ use std::{
 use crate::embed_error::{EmbedError, Result};
 
 /// What users can do if files are not beside the addon.
-pub(super) const MOVED: &str = "if the addon was moved by a bundler, keep @knowledgepulse/scoring external, see docs/installation.md";
+pub(super) const MOVED: &str = "if the addon was moved by a bundler, keep @knowledgepulse/scoring external, see docs/install.md";
 
 /// A folder whose code and models are trusted: absolute, without symbolic links, and without files of other users.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-/** The repairs and removals that docs/shared-novelty.md describes. */
+/** The repairs and removals that docs/stores.md describes. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
@@ -10,16 +10,10 @@ import { callsOf, options } from "../support/entries.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
 import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
 
-const DOCS = new URL("../../../../docs/shared-novelty.md", import.meta.url);
 const NAMESPACE = "support-bots";
 
-/** Returns the SQL in the docs that repairs entries of a table. */
-async function repairOf(table) {
-	const blocks = (await readFile(DOCS, "utf8")).matchAll(/```sql\n([^`]*)```/g);
-	const [found] = [...blocks].filter(([, sql]) => sql.includes(`UPDATE ${table} `));
-	assert.ok(found, `no repair of ${table}`);
-	return found[1];
-}
+const repairOf = (folder) =>
+	readFile(new URL(`../../${folder}/repair.sql`, import.meta.url), "utf8");
 
 const vectorOf = (number) => Buffer.from(new Float32Array(384).fill(number).buffer).toString("hex");
 
@@ -143,8 +137,8 @@ for (const [name, { skip, table, where, bytes, make }] of Object.entries(STORES)
 			assert.equal(error?.code, "INVALID_STORE", error?.message);
 			if (entry) assert.match(error.message, new RegExp(`\\bentry ${entry} of the store\\b`));
 
-			const sql = await repairOf(table);
-			await run(entry ? sql.replace("4711", entry) : sql);
+			const sql = await repairOf(name === "SQLite" ? "sqlite" : "postgres");
+			await run(entry ? sql.replaceAll("4711", entry) : sql);
 			for (const one of [mirrored, later, open()])
 				answers.push(await answerOf(one, `words 4 repaired ${answers.length}`));
 			const entries = await entriesOf(store);
