@@ -1,7 +1,16 @@
 /** Checks besides the matrix. Each returns one line about what it found, or throws. */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import {
+	existsSync,
+	readdirSync,
+	readFileSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { host } from "../lib/build.mjs";
 import { execute, must } from "../lib/process.mjs";
+import { root } from "../lib/run.mjs";
 import { INSTALLED_LIMIT } from "../package/check.mjs";
 import { checkDocumentation, filesOf } from "./deployments.mjs";
 import { cliForms, judge } from "./forms.mjs";
@@ -195,7 +204,29 @@ async function checkTracing(workspace) {
 	return `${opened.length} files of the platform package are opened, and as many traced: ${opened.join(", ")}`;
 }
 
+/** The line of the README that packs a clone and installs it, in a project that has the clone as `scoring`. */
+async function checkClone(workspace) {
+	if (!existsSync(join(root, "target", host() ?? "", "dist"))) return "packed on another machine";
+	const readme = readFileSync(join(root, "README.md"), "utf8");
+	const [line] = /^\(cd scoring .*$/m.exec(readme);
+	const [, code] = /^```js\n([\s\S]*?)^```/m.exec(readme);
+	const cwd = workspace.elsewhere();
+	symlinkSync(root, join(cwd, "scoring"));
+	writeFileSync(join(cwd, "package.json"), '{ "type": "module" }');
+	// The addon that .ci/run has built.
+	const profile = { CARGO_PROFILE_DIST_LTO: "thin", CARGO_PROFILE_DIST_CODEGEN_UNITS: "4" };
+	await must(["bash", "-c", line], { cwd, env: { ...process.env, ...profile }, seconds: 1200 });
+	writeFileSync(join(cwd, "readme.mjs"), `${code}console.log(score.toFixed(2));\n`);
+	const scored = await must([process.execPath, "readme.mjs"], { cwd });
+	const expected = /; \/\/ (0\.\d\d)$/m.exec(code)[1];
+	if (scored.stdout.trim() !== expected)
+		throw new Error(`README says ${expected}, found ${scored.stdout}`);
+	const cli = await must(["npx", "@knowledgepulse/scoring-cli", "--version"], { cwd });
+	return `scores ${expected} as the README says; kp-score ${cli.stdout.trim()}`;
+}
+
 export const checks = [
+	{ name: "README's installation from a clone", check: checkClone },
 	{ name: "documented settings", check: checkDocumentation },
 	{ name: "file tracing", check: checkTracing },
 	{ name: "default scores", check: checkNative },
