@@ -151,6 +151,14 @@ describe("the documentation", () => {
 			}
 		});
 
+	test("has pages for contributors that name files that there are", () => {
+		for (const page of pages.filter((page) => page.startsWith("docs/dev/")))
+			for (const [, path] of read(page).matchAll(
+				/`((?:lib|src|crates|packages|tools|__test__)\/[\w./-]+)`/g,
+			))
+				assert.ok(existsSync(join(checkout, path)), `${page}: ${path}`);
+	});
+
 	test("has the pages that files name", () => {
 		for (const path of tracked)
 			for (const [link, page, anchor] of read(path).matchAll(
