@@ -73,6 +73,7 @@ const OTHERS = {
 	"mini-swe-agent/text.json": LATER,
 	"opencode/export-2.json": LATER,
 	"opencode/export.json": LATER,
+	"otel/conventions.jsonl": LATER,
 	// Recorded ones.
 	"claude-code/written-traps.jsonl": BETWEEN,
 	"copilot-cli/written-events.jsonl": LATER,
