@@ -74,6 +74,7 @@ const OTHERS = {
 	"opencode/export-2.json": LATER,
 	"opencode/export.json": LATER,
 	"otel/conventions.jsonl": LATER,
+	"vscode-debug/main.jsonl": BETWEEN,
 	// Recorded ones.
 	"claude-code/written-traps.jsonl": BETWEEN,
 	"copilot-cli/written-events.jsonl": LATER,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
@@ -70,20 +70,30 @@ impl PartialEq for CallInput {
     }
 }
 
+/// Adds a member to the input of a call.
+type Add<'a> = dyn FnMut(&str, Value) -> serde_json::Result<()> + 'a;
+
 impl CallInput {
     /// Returns an object of recorded values, or with the member `raw` if they nest too deep.
-    pub fn of<'d>(
-        members: impl IntoIterator<Item = (&'d str, Value<'d>), IntoIter: Clone>,
-    ) -> Self {
-        let members = members.into_iter();
-        let json =
-            json::written(|out| serde_json::Serializer::new(out).collect_map(members.clone()));
+    pub fn of<'d>(members: impl IntoIterator<Item = (&'d str, Value<'d>)>) -> Self {
+        Self::of_each(|add| members.into_iter().try_for_each(|(name, value)| add(name, value)))
+    }
+
+    /// The same, of the members that `each` adds, which need not outlive the call.
+    pub fn of_each(each: impl FnOnce(&mut Add) -> serde_json::Result<()>) -> Self {
+        let (mut count, mut is_deep) = (1, false);
+        let json = json::written(|out| {
+            let mut serializer = serde_json::Serializer::new(out);
+            let mut map = serializer.serialize_map(None)?;
+            each(&mut |name, value| {
+                count += 1 + value.count(usize::MAX);
+                is_deep |= value.depth() >= MAX_DEPTH;
+                map.serialize_entry(name, &value)
+            })?;
+            map.end()
+        });
         let json = json.unwrap_or_default();
-        if members.clone().any(|(_, value)| value.depth() >= MAX_DEPTH) {
-            return Self::of_text("raw", &json);
-        }
-        let counts = members.map(|(_, value)| 1 + value.count(usize::MAX));
-        Self::made(json, 1 + counts.sum::<usize>())
+        if is_deep { Self::of_text("raw", &json) } else { Self::made(json, count) }
     }
 
     pub fn of_text(name: &str, text: &str) -> Self {

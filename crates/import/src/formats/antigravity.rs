@@ -43,17 +43,7 @@ impl sessions::Session for Session {
                 run.events.extend(record.name("thinking").map(Event::reasoned));
                 run.events.extend(record.name("content").map(Event::said));
                 run.read_each(record.member("tool_calls"), |run, call| {
-                    // Each argument is JSON in a string.
-                    let args = call.object("args").into_iter().flat_map(Value::members);
-                    let documents = args.map(|(name, value)| {
-                        let document = value.as_str().and_then(|text| Document::parse(text).ok());
-                        (name, value, document)
-                    });
-                    let documents: Vec<_> = documents.collect();
-                    let args = documents.iter().map(|(name, value, document)| {
-                        (*name, document.as_ref().map_or(*value, Document::root))
-                    });
-                    let input = CallInput::of(args);
+                    let input = input(call.object("args"));
                     run.tool_call(call.name("name"), input, None);
                 });
             }
@@ -69,6 +59,18 @@ impl sessions::Session for Session {
             (kind, _) => run.skipped.add_record(kind),
         }
     }
+}
+
+/// Returns the input of a call, each argument of which is JSON in a string.
+fn input(args: Option<Value>) -> CallInput {
+    CallInput::of_each(|add| {
+        args.into_iter().flat_map(Value::members).try_for_each(|(name, value)| {
+            match value.as_str().map(Document::parse) {
+                Some(Ok(document)) => add(name, document.root()),
+                _ => add(name, value),
+            }
+        })
+    })
 }
 
 /// Reads what a person asked, among what the program added.

@@ -182,8 +182,13 @@ fn read(request: Value, run: &mut Run) {
         let of_request = || tokens(Some(request), "completionTokens");
         run.facts.add(tokens(metadata, "outputTokens").or_else(of_request));
     }
-    let results = metadata.object("toolCallResults").into_iter().flat_map(Value::members);
-    let results: HashMap<_, _> = results.collect();
+    // Those of the calls that are here: a log may have many others.
+    let calls = rounds.into_iter().flatten().flat_map(|round| round.elements("toolCalls"));
+    let mut results: HashMap<_, _> =
+        calls.filter_map(|call| Some((call.text("id")?, None))).collect();
+    for (id, result) in metadata.object("toolCallResults").into_iter().flat_map(Value::members) {
+        results.entry(id).and_modify(|place| *place = Some(result));
+    }
     for round in rounds.into_iter().flatten() {
         read_round(round, &results, run);
     }
@@ -200,7 +205,7 @@ fn read(request: Value, run: &mut Run) {
 }
 
 /// Reads an answer of the model, with the results of its calls.
-fn read_round(round: Value, results: &HashMap<&str, Value>, run: &mut Run) {
+fn read_round(round: Value, results: &HashMap<&str, Option<Value>>, run: &mut Run) {
     run.facts.add(Tokens::of(round.object("usage"), USAGE).map(Tokens::without_cache));
     let turn = run.next_turn();
     let thinking = round.object("thinking").get("text");
@@ -214,7 +219,7 @@ fn read_round(round: Value, results: &HashMap<&str, Value>, run: &mut Run) {
     }
     run.read_each(round.get("toolCalls"), |run, part| {
         let call = call_of_part(part, turn);
-        let result = call.id.as_deref().and_then(|id| results.get(id)).map(|result| {
+        let result = call.id.as_deref().and_then(|id| *results.get(id)?).map(|result| {
             let mut text = String::new();
             result.elements("content").for_each(|part| add_text(part, &mut text));
             Output { text, failed: None }.into_result(None)
