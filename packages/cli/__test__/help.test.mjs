@@ -6,10 +6,10 @@ import { assertEnds } from "./support.mjs";
 
 const { COMMANDS, OPTIONS, optionsOf } = createRequire(import.meta.url)("../lib/options.js");
 
-/** The options that a page names, but for those of npm. */
+/** The options that a page names, but for those in commands of npm. */
 const namedIn = (page) =>
 	readFileSync(new URL(`../../../docs/${page}`, import.meta.url), "utf8")
-		.replaceAll(/^npm .*$/gm, "")
+		.replaceAll(/^npm .*$|`npm [^`]*`/gm, "")
 		.match(/(?<![\w-])--[a-z][a-z-]*/g);
 
 for (const [name, command] of Object.entries(COMMANDS))
