@@ -116,7 +116,7 @@ export function remember(trace: ReasoningTrace, options: CallOptions): Promise<v
 
 /**
  * Returns the embedding of a trace, or of a text as an objective: a vector of length 1, with 384 numbers for
- * the built-in model; see {@link ConfigureOptions.novelty} and {@link ScorerOptions.longText}.
+ * the built-in model; see {@link ConfigureOptions.novelty}.
  * @throws Rejects as {@link remember}.
  * @example
  * ```ts

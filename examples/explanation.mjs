@@ -45,7 +45,7 @@ export function explanation(title, report) {
 	lines.push("", `  novelty: ${noveltyInWords(novelty)}`);
 	if (text)
 		lines.push(
-			`  text: ${text.tokens} tokens${text.windows > 1 ? ` in ${text.windows} windows` : ""}${text.isCut ? ", the rest of the text is not used" : ""}`,
+			`  text: ${text.tokens} tokens${text.isCut ? ", the rest of the text is not used" : ""}`,
 		);
 	lines.push(
 		`  time: ${timesMs.total.toFixed(1)} ms, of which ${timesMs.queue.toFixed(1)} ms waiting for a thread, ${timesMs.infer.toFixed(1)} ms in the model, ${timesMs.turn.toFixed(1)} ms waiting for earlier calls`,

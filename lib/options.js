@@ -175,7 +175,6 @@ function scorerOptions(options = {}, others = {}) {
 		cache: { ...any, read: (cache, path) => readOptions(cache, BOUNDS, path) },
 		threads: integer(addon().cores()),
 		budgetMs: time,
-		longText: oneOf("window", "whole"),
 		store: kind(
 			"a store with append() and read()",
 			(value) => isFunction(value?.append) && isFunction(value.read),

@@ -14,8 +14,7 @@ use std::{
 
 pub use embedder::{ModelEmbedder, NoveltyKind};
 use knowledgepulse_embedder::{
-    BackendKind, LongText, ModelOptions, ModelSettings, PackageFolder, Pooling, Precision,
-    SharedModel,
+    BackendKind, ModelOptions, ModelSettings, PackageFolder, Pooling, Precision, SharedModel,
 };
 use knowledgepulse_scoring::{Error, Invalid, Novelty, Result, scorer::Outcome};
 use napi::{
@@ -69,7 +68,6 @@ choices! {
     Precision { "exact" => Exact, "fast" => Fast }
     Pooling { "mean" => Mean, "cls" => Cls, "last" => Last }
     NoveltyKind { "text" => Text, "run" => Run, "words" => Words }
-    LongText { "window" => Window, "whole" => Whole }
 }
 
 /// The names of the settings.
@@ -221,11 +219,7 @@ impl Settings {
     }
 
     /// Returns an embedder with these settings. Loads nothing. Fails if a variable has a wrong value.
-    pub fn embedder(
-        mut self,
-        threads: Option<usize>,
-        long_text: LongText,
-    ) -> Result<Arc<ModelEmbedder>> {
+    pub fn embedder(mut self, threads: Option<usize>) -> Result<Arc<ModelEmbedder>> {
         if let Some((_, error)) = self.invalid.first() {
             return Err(error.clone());
         }
@@ -237,7 +231,6 @@ impl Settings {
                 model: model.clone(),
                 novelty,
                 for_selections,
-                long_text,
                 threshold: self.threshold,
                 identity: OnceCell::new(),
                 letters: AtomicUsize::new(0),
@@ -260,7 +253,7 @@ impl Current {
     fn new(variables: &Texts, configured: &Texts) -> Result<Self> {
         let mut settings = Settings::from_variables(variables);
         settings.overlay(configured)?;
-        Ok(Self { embedder: settings.clone().embedder(None, LongText::default()), settings })
+        Ok(Self { embedder: settings.clone().embedder(None), settings })
     }
 }
 

@@ -14,7 +14,7 @@ use napi::{
 use crate::{
     env::EnvState,
     js::{or_throw, shown, thrown},
-    model::{self, Choice, ModelEmbedder},
+    model::{self, ModelEmbedder},
 };
 
 /// A domain, and its weights for complexity, novelty, diversity of tools and confidence.
@@ -48,13 +48,12 @@ pub fn read_scorer_options(env: &Env, options: &Object) -> Result<ScorerConfig> 
         ..ScorerOptions::default()
     };
     scorer.concurrency = threads.unwrap_or(scorer.concurrency);
-    let long_text = options.get::<String>("longText")?.and_then(|name| Choice::named(&name));
     let mut settings = or_throw(env, model::settings(EnvState::variables(env)?))?;
     or_throw(env, settings.update(options))?;
     let (store, mode) = (options.get::<Unknown>("store")?, options.get::<String>("storeMode")?);
     Ok(ScorerConfig {
         scorer,
-        embedder: or_throw(env, settings.embedder(threads, long_text.unwrap_or_default()))?,
+        embedder: or_throw(env, settings.embedder(threads))?,
         has_cache: cache.is_some(),
         requires_store: store.map(|_| mode.as_deref() == Some("required")),
     })

@@ -379,7 +379,6 @@ impl NativeScorer {
             "embedder": embedder.status(),
             "threads": self.engine.options().concurrency,
             "novelty": embedder.novelty.name(),
-            "longText": embedder.long_text.name(),
             "threshold": embedder.threshold,
             "pending": statistics.pending(),
             "cacheSize": self.engine.cache_len(),

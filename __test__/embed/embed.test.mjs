@@ -49,14 +49,12 @@ for (const [novelty, dimensions] of [
 		);
 	});
 
-test("embed uses the memo, the window and longText like a score", async () => {
+test("embed uses the memo and the window like a score", async () => {
 	const scorer = new Scorer();
 	const text = words(2000, 7);
 	const vector = await scorer.embed(text);
 	assert.equal((await scorer.explainValue(says(text))).text.fromMemo, true);
 	assert.deepEqual(await scorer.embed(words(700, 7)), vector);
-	const whole = new Scorer({ longText: "whole" });
-	assert.notDeepEqual(await whole.embed(text), vector);
 });
 
 test("embed leaves the cache unchanged and counts as a call", async () => {

@@ -121,7 +121,7 @@ async function useWithMembers({ input: { names, input } }) {
 test("options and messages are read as own members", async () => {
 	const names =
 		`assumeSuccess atLeast backend budgetMs cache code confidence createdAt data dimensions domain embedder errors
-		exact expected fits format given group head isRequired k kind known library longText map maxElements maxTokens
+		exact expected fits format given group head isRequired k kind known library map maxElements maxTokens
 		model name normalize objective onProgress output peek pooling precision prefix privacyLevel profiles
 		provenance read remember source store storeMode storeTimeoutMs success text threads threshold ttlMs visibility`
 			.split(/\s+/)

@@ -184,9 +184,9 @@ function longTexts() {
 	);
 }
 
-for (const longText of ["window", "whole"])
-	test(`evaluateValue reads one text, however it is divided: longText "${longText}"`, async () => {
-		const scorer = new Scorer({ longText, precision: "fast" });
+for (const kind of ["text", "words"])
+	test(`evaluateValue reads one text, however it is divided: novelty "${kind}"`, async () => {
+		const scorer = new Scorer({ novelty: kind, precision: "fast" });
 		const [said, last] = [words(30, 1), words(900, 2)];
 		const step = (content) => ({ type: "observation", content });
 		for (const text of longTexts()) {
@@ -196,8 +196,10 @@ for (const longText of ["window", "whole"])
 				trace({ objective: `${text} ${said}`, steps: [step(last)] }),
 			];
 			const reports = [];
-			for (const value of divided) reports.push((await scorer.explainValue(value)).text);
-			for (const report of reports) report.fromMemo = true;
+			for (const value of divided) {
+				const { text } = await scorer.explainValue(value);
+				reports.push([{ ...text, fromMemo: true }, await scorer.embed(value)]);
+			}
 			assert.deepEqual(reports[1], reports[0]);
 			assert.deepEqual(reports[2], reports[0]);
 		}

@@ -15,7 +15,7 @@ test("explainValue reports what the model saw of the text", async () => {
 		[0, 2, false, false],
 	]) {
 		const { text } = await scorer.explainValue(says(Array(count).fill("a").join(" ")));
-		const facts = { tokens, windows: 1, isCut, fromMemo, unknownTokens: 0 };
+		const facts = { tokens, isCut, fromMemo, unknownTokens: 0 };
 		assert.deepEqual(text, { novelty: "text", modelName: MODEL, ...facts }, `${count} words`);
 	}
 });

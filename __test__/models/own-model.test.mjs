@@ -62,16 +62,12 @@ test("the option pooling replaces a pooled output, also if the folder names the 
 	assert.deepEqual(await vector(folder, { pooling: "cls" }), expected);
 });
 
-test("maxTokens bounds the window, and longText takes all windows", async () => {
+test("maxTokens bounds the window", async () => {
 	const long = sentences.en.join(" ").repeat(4);
 	const text = async (options) => (await required("bert", options).explainValue(says(long))).text;
-	const whole = await text({ longText: "whole" });
-	const { tokens, isCut, windows } = await text();
-	assert.deepEqual([tokens, isCut, windows], [128, true, 1]);
+	const { tokens, isCut } = await text();
+	assert.deepEqual([tokens, isCut], [128, true]);
 	assert.deepEqual((await text({ maxTokens: 40 })).tokens, 40);
-	assert.ok(whole.windows > 1 && whole.tokens > 128 && !whole.isCut);
-	const many = await text({ longText: "whole", maxTokens: 40 });
-	assert.equal(many.windows, Math.ceil((whole.tokens - 2 * whole.windows) / 38));
 });
 
 test("report.text.unknownTokens is the share of unknown tokens", async () => {

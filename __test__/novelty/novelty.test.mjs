@@ -71,7 +71,7 @@ if (existsSync(reference)) {
 	});
 }
 
-for (const options of [{}, { longText: "whole" }, { model: modelFolder("bert"), normalize: false }])
+for (const options of [{}, { model: modelFolder("bert"), normalize: false }])
 	test(`embed of a run joins its objective and its words, with ${JSON.stringify(options)}`, async () => {
 		const scorer = (novelty) => new Scorer({ ...options, novelty, embedder: "required" });
 		const [text, run] = [scorer("text"), scorer("run")];
@@ -136,7 +136,6 @@ test("novelty words needs neither a model nor a library", async (t) => {
 		novelty: "words",
 		modelName: "words",
 		tokens: 0,
-		windows: 0,
 		isCut: false,
 		fromMemo: false,
 		unknownTokens: 0,

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { configure, Scorer, status } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
 import { assertRefused } from "../support/refusals.mjs";
-import { novel, profiles, says, trace, words } from "../support/traces.mjs";
+import { novel, occupied, profiles, trace } from "../support/traces.mjs";
 
 const weights = (changes) => ({ profiles: { mine: { ...profiles.novelty, ...changes } } });
 
@@ -67,7 +67,7 @@ const own = [
 	[weights({ novelty: "1" }), "profiles.mine.novelty", 'expected a number, got "1"'],
 	[weights({ novelty: undefined }), "profiles.mine.novelty", "expected a number, got undefined"],
 	[weights({ tools: 0 }), "profiles.mine.tools", "an unknown option"],
-	[{ longText: "all" }, "longText", 'expected "window" or "whole", got "all"'],
+	[{ longText: "whole" }, "longText", "an unknown option"],
 	[{ novelty: "all" }, "novelty", 'expected "text", "run" or "words", got "all"'],
 ];
 
@@ -126,9 +126,9 @@ test("Scorer publishes the score of each trace that it adds on the diagnostics c
 });
 
 test("Scorer.close rejects every kind of call with CLOSED", async () => {
-	const scorer = new Scorer({ longText: "whole" });
-	// This call takes minutes; the others wait for their turn.
-	const first = scorer.evaluateValue(says(words(1_000_000, 1)));
+	const scorer = new Scorer();
+	// The others wait for their turn.
+	const first = occupied(scorer);
 	const make = [
 		() => scorer.evaluateValue(trace()),
 		() => scorer.explainValue(trace()),
@@ -147,7 +147,7 @@ test("Scorer.close rejects every kind of call with CLOSED", async () => {
 	scorer.close();
 	const later = make.map((call) => call());
 	const closed = { name: "ScoringError", code: "CLOSED" };
-	const calls = [first, ...before, ...later];
+	const calls = [...first, ...before, ...later];
 	await Promise.all(calls.map((call) => assert.rejects(call, closed)));
 	assert.equal(scorer.status().pending, 0);
 	scorer.close();
@@ -156,11 +156,9 @@ test("Scorer.close rejects every kind of call with CLOSED", async () => {
 });
 
 test("Scorer.close rejects calls that wait for a budget or a signal", async () => {
-	const scorer = new Scorer({ budgetMs: 1e12, longText: "whole" });
+	const scorer = new Scorer({ budgetMs: 1e12 });
 	const { signal } = new AbortController();
-	const calls = [1, 2, 3].map((seed) =>
-		scorer.evaluateValue(says(words(100_000, seed)), { signal }),
-	);
+	const calls = occupied(scorer, { signal });
 	scorer.close();
 	await Promise.all(calls.map((call) => assert.rejects(call, { code: "CLOSED" })));
 	assert.equal(getEventListeners(signal, "abort").length, 0);

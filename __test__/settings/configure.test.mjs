@@ -163,7 +163,6 @@ test("status reports embedder, cache and calls, before, during and after a call"
 		threads: idle.threads,
 		budgetMs: null,
 		novelty: "text",
-		longText: "window",
 		threshold: 0.75,
 		pending: 0,
 		cacheSize: 0,

@@ -5,7 +5,7 @@ import { after, test } from "node:test";
 import { evaluateValue, Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-import { says, words } from "../support/traces.mjs";
+import { occupied, words } from "../support/traces.mjs";
 
 const folder = temporaryFolder({ after });
 
@@ -28,12 +28,10 @@ const calls = {
 	save: (scorer, options) => scorer.save(join(folder, "snapshot"), options),
 };
 
-const endless = says(words(1_000_000, 1));
-
-/** A scorer with a call that takes minutes, so that others wait for their turn. */
+/** A scorer with calls for which others wait. */
 function busyScorer() {
-	const scorer = new Scorer({ longText: "whole" });
-	scorer.evaluateValue(endless).catch(() => {});
+	const scorer = new Scorer();
+	occupied(scorer, { remember: false });
 	return scorer;
 }
 

@@ -132,7 +132,6 @@ test("Scorer.save leaves the former file alone when it fails", async () => {
 });
 
 for (const [options, model] of [
-	[{ longText: "whole" }, "whole texts: \\w+"],
 	[{ novelty: "run" }, "run 2: \\w+"],
 	[{ novelty: "words" }, "words"],
 ])

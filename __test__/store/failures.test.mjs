@@ -118,7 +118,6 @@ test("another model or other bounds are STORE_MISMATCH in either mode", async ()
 	const { scorer, namespaces } = sharing();
 	await scorer().evaluateValue(first);
 	for (const [options, message] of [
-		[{ longText: "whole" }, /has model \w+, this scorer whole texts: \w+$/],
 		[{ novelty: "run" }, /has model \w+, this scorer run: \w+$/],
 		[{ novelty: "words" }, /has model \w+, this scorer words$/],
 		[{ cache: { maxElements: 7 } }, /has maxElements 1000, this scorer 7$/],

@@ -54,6 +54,16 @@ export function words(count, seed) {
 export const filling = (count, seed = 0) =>
 	Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, seed + i)));
 
+let nextText = 5000;
+
+/** Makes calls that take about a second, so that later ones wait for their turn. Returns those that wait themselves. */
+export function occupied(scorer, options) {
+	const call = () => scorer.evaluateValue(says(words(500, nextText++)), options);
+	const calls = Array.from({ length: 100 }, call);
+	for (const call of calls) call.catch(() => {});
+	return calls.slice(50);
+}
+
 /** Profiles with a domain whose score is the novelty. */
 export const profiles = {
 	novelty: { complexity: 0, novelty: 1, toolDiversity: 0, outcomeConfidence: 0 },

@@ -1,11 +1,11 @@
-//! The tokens of a window, of windows, and of the whole text, written in pieces and at once.
+//! The tokens of a window and of the whole text, written in pieces and at once.
 #![no_main]
 
 use std::{fmt::Write, fs, sync::LazyLock};
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use knowledgepulse_embedder::{
-    LongText, MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer,
+    MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer,
 };
 use knowledgepulse_test_support::package_folder;
 use knowledgepulse_workers::CancelToken;
@@ -54,7 +54,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(pieces) = text(&mut Unstructured::new(data)) else { return };
     let whole = pieces.concat();
 
-    let buffer = TextBuffer::new(LongText::Window, &ModelSettings::of(PackageFolder::of_addon()));
+    let buffer = TextBuffer::new(&ModelSettings::of(PackageFolder::of_addon()));
     let (mut in_pieces, mut at_once) = (buffer.clone(), buffer);
     let mut is_full = false;
     for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
@@ -68,24 +68,16 @@ fuzz_target!(|data: &[u8]| {
     assert!(kept.len() <= whole.len());
 
     let never = CancelToken::default();
-    let encode = |text: &str| TOKENIZER.encode(text, LongText::Window, &never).expect("tokens");
+    let encode = |text: &str| TOKENIZER.encode(text, &never).expect("tokens");
     let first_window = encode(&whole);
     assert_eq!(encode(&kept), first_window, "{whole:?}");
-    let ([ids], is_cut) = (&first_window.0[..], first_window.1) else { panic!("{first_window:?}") };
+    let (ids, is_cut) = first_window;
 
-    let (windows, _) = TOKENIZER.encode(&whole, LongText::Whole, &never).expect("tokens");
-    let empty = encode("").0.remove(0);
+    let (empty, _) = encode("");
     let [cls, sep] = empty[..] else { panic!("{empty:?} for no text") };
-    let mut all = Vec::new();
-    for (at, window) in windows.iter().enumerate() {
-        let [first, tokens @ .., last] = &window[..] else { panic!("a window of {window:?}") };
-        assert_eq!((*first, *last), (cls, sep));
-        assert!(window.len() == MAX_TOKENS || window.len() < MAX_TOKENS && at + 1 == windows.len());
-        assert!(!tokens.is_empty() || windows.len() == 1, "an empty window");
-        all.extend_from_slice(tokens);
-    }
+    let all = TOKENIZER.tokens(&whole, usize::MAX, &never).expect("tokens");
     let mut first: Vec<_> = [&[cls], &all[..], &[sep]].concat();
     first.truncate(MAX_TOKENS);
-    assert_eq!(*ids, first, "the first window of {whole:?}");
+    assert_eq!(ids, first, "the first window of {whole:?}");
     assert_eq!(is_cut, 1 + all.len() > MAX_TOKENS, "{} tokens", all.len());
 });

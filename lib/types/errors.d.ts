@@ -8,7 +8,7 @@ export type ScoringErrorCode =
 	| ImportErrorCode
 	/** A vector has a wrong length, or a number that is not finite as float32. */
 	| "INVALID_VECTOR"
-	/** A snapshot is damaged, too large or no regular file, or was made with another model, `novelty` or `longText`. */
+	/** A snapshot is damaged, too large or no regular file, or was made with another model or `novelty`. */
 	| "INVALID_SNAPSHOT"
 	/** A snapshot cannot be written. */
 	| "SNAPSHOT_IO"

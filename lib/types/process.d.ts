@@ -32,7 +32,7 @@ export interface ConfigureOptions {
 	/**
 	 * What novelty compares. Vectors of different kinds are never compared. Default: `"text"`.
 	 *
-	 * - `"text"`: the embedding of the text, as far as {@link ScorerOptions.longText} says: the protocol's.
+	 * - `"text"`: the embedding of the first 512 tokens of the text, or as many as a custom model takes: the protocol's.
 	 * - `"run"`: the embedding of the objective, joined with a sketch of the whole text, which has 384 numbers;
 	 *   both count equally.
 	 * - `"words"`: the sketch alone. No model is loaded.
@@ -123,7 +123,6 @@ export interface ScoringStatus {
 	/** `null` for no limit. */
 	budgetMs: number | null;
 	novelty: "text" | "run" | "words";
-	longText: "window" | "whole";
 	threshold: number;
 	/** Unanswered calls, and accepted traces that are still to be added. */
 	pending: number;

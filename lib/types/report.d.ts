@@ -64,10 +64,8 @@ export interface ScoreReport {
 		novelty: "text" | "run" | "words";
 		/** The name of the built-in model, or of a custom model's folder; `"words"` without a model. */
 		modelName: string;
-		/** Tokens, special ones included; of the built-in model 2 to 512 for each window, 0 without a model. */
+		/** Tokens, special ones included; of the built-in model 2 to 512, 0 without a model. */
 		tokens: number;
-		/** 1 or more, 0 without a model; see {@link ScorerOptions.longText}. */
-		windows: number;
 		/** Whether text was left out. */
 		isCut: boolean;
 		/** Whether it came from the memo of recent embeddings. */

@@ -62,14 +62,6 @@ export interface ScorerOptions extends ConfigureOptions {
 	 * Default: no limit, because scores that depend on time cannot be reproduced.
 	 */
 	budgetMs?: number | undefined;
-	/**
-	 * Which part of a text of more than 512 tokens is embedded; another model has another window. Default:
-	 * `"window"`.
-	 *
-	 * - `"window"`: the first 512 tokens, as in the SDK.
-	 * - `"whole"`: the whole text, as the normalised mean of windows of 512 tokens without overlap, weighted by tokens.
-	 */
-	longText?: "window" | "whole" | undefined;
 }
 
 /** Options of a scorer from a snapshot. */

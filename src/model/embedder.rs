@@ -10,7 +10,7 @@ use std::{
 };
 
 use knowledgepulse_embedder::{
-    BackendKind, EMBEDDING_LEN, EmbedError, Embedder, LoadState, LongText, SKETCH_LEN, SharedModel,
+    BackendKind, EMBEDDING_LEN, EmbedError, Embedder, LoadState, SKETCH_LEN, SharedModel,
     TextBuffer, disable_telemetry, joined, library_version, sketch,
 };
 use knowledgepulse_scoring::{
@@ -60,7 +60,6 @@ pub struct ModelEmbedder {
     pub novelty: NoveltyKind,
     /// That of selections, unless `novelty` was set: it compares runs.
     pub for_selections: Option<Arc<ModelEmbedder>>,
-    pub long_text: LongText,
     /// The default threshold of decisions.
     pub threshold: f64,
     /// The name and the fingerprint of the loaded model.
@@ -97,11 +96,10 @@ impl ModelEmbedder {
 
     /// Returns a buffer that keeps the part of a text that is needed.
     pub fn text_buffer(&self) -> TextBuffer {
-        let kept = match self.novelty {
-            NoveltyKind::Text => self.long_text,
-            NoveltyKind::Run | NoveltyKind::Words => LongText::Whole,
-        };
-        TextBuffer::new(kept, &self.model.settings)
+        match self.novelty {
+            NoveltyKind::Text => TextBuffer::new(&self.model.settings),
+            NoveltyKind::Run | NoveltyKind::Words => TextBuffer::whole(),
+        }
     }
 
     /// Returns the length of the vectors, for which a custom model is loaded.
@@ -139,11 +137,10 @@ impl ModelEmbedder {
         Ok(self.fingerprint_with(&model.map_err(|error| Error::of_required(unavailable(error)))?))
     }
 
-    /// Vectors of other kinds or parts of texts must not be compared.
+    /// Vectors of other kinds must not be compared.
     fn fingerprint_with(&self, model: &str) -> Arc<str> {
         let kind = if self.novelty == NoveltyKind::Run { SKETCHES[1] } else { "" };
-        let part = if self.long_text == LongText::Whole { "whole texts: " } else { "" };
-        format!("{kind}{part}{model}").into()
+        format!("{kind}{model}").into()
     }
 
     /// Returns the lane for work that reads the files of the model, which takes long for one of the user.
@@ -214,7 +211,7 @@ impl Embed for ModelEmbedder {
             }
         };
         let loaded = self.model.get().map_err(unavailable)?;
-        let mut embedded = loaded.embed(seen, self.long_text, cancel).map_err(unavailable)?;
+        let mut embedded = loaded.embed(seen, cancel).map_err(unavailable)?;
         if self.novelty == NoveltyKind::Run {
             let begun = Instant::now();
             let sketch = sketch(text.whole(), cancel).map_err(unavailable)?;
@@ -238,7 +235,6 @@ impl Embed for ModelEmbedder {
                 novelty,
                 model_name,
                 tokens: embedded.tokens,
-                windows: embedded.windows,
                 is_cut: embedded.is_cut,
                 from_memo: embedded.from_memo,
                 unknown_tokens: embedded.unknown_tokens,

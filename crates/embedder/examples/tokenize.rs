@@ -1,4 +1,4 @@
-//! Prints the token ids of texts: JSON strings, one a line, on standard input. Windows have 512 tokens. The tokenizer is
+//! Prints the token ids of texts: JSON strings, one a line, on standard input. A window has 512 tokens. The tokenizer is
 //! the vocabulary of the built-in model, or the `tokenizer.json` of another one.
 //!
 //! `cargo run -p knowledgepulse-embedder --example tokenize -- npm/linux-x64-gnu/model/vocabulary.bin < texts`
@@ -11,9 +11,7 @@ use std::{
     io::{Write as _, stdin, stdout},
 };
 
-use knowledgepulse_embedder::{
-    LongText, MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer,
-};
+use knowledgepulse_embedder::{MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer};
 use knowledgepulse_workers::CancelToken;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -28,13 +26,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut text: String = serde_json::from_str(&line?)?;
         if is_built_in {
             let settings = ModelSettings::of(PackageFolder::of_addon());
-            let mut buffer = TextBuffer::new(LongText::Window, &settings);
+            let mut buffer = TextBuffer::new(&settings);
             // Fails when the window is full.
             let _ = buffer.write_str(&text);
             text = buffer.into_string();
         }
-        let (windows, _) = tokenizer.encode(&text, LongText::Window, &CancelToken::default())?;
-        writeln!(stdout(), "{}", serde_json::to_string(&windows[0])?)?;
+        let (ids, _) = tokenizer.encode(&text, &CancelToken::default())?;
+        writeln!(stdout(), "{}", serde_json::to_string(&ids)?)?;
     }
     Ok(())
 }

@@ -16,13 +16,9 @@ use crate::{
     load_times::LoadTimes,
     memo::Memo,
     model::{ModelSettings, files::TOKENIZER, memory_probe},
-    pooling,
     shape::{EMBEDDING_LEN, Embedding},
-    text::{LongText, Tokenizer},
+    text::Tokenizer,
 };
-
-/// The maximum number of windows of a text in the memo; a longer text would displace all others.
-const MAX_MEMO_WINDOWS: usize = 64;
 
 /// An embedding, with facts about its text and the times of its steps.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,8 +27,6 @@ pub struct Embedded {
     pub embedding: Embedding,
     /// The number of tokens that the model saw, special ones included.
     pub tokens: usize,
-    /// The number of windows, at least 1.
-    pub windows: usize,
     /// Whether the text has more tokens.
     pub is_cut: bool,
     /// Whether the embedding is from the memo.
@@ -108,46 +102,35 @@ impl Embedder {
         self.tokenizer.max_tokens
     }
 
-    /// Returns the embedding of a text, from the memo if the same tokens were embedded recently. The embedding of
-    /// several windows is their mean, weighted by tokens.
+    /// Returns the embedding of the first window of a text, from the memo if the same tokens were embedded recently.
     ///
     /// # Errors
     ///
     /// [`EmbedError::Cancelled`] after [`CancelToken::cancel`], or an error of the backend.
-    pub fn embed(&self, text: &str, long: LongText, cancel: &CancelToken) -> Result<Embedded> {
+    pub fn embed(&self, text: &str, cancel: &CancelToken) -> Result<Embedded> {
         // For the report only; no result depends on the clock.
         let begun = Instant::now();
         let custom = self.folder.custom();
         let text = custom.map_or(Cow::Borrowed(text), |custom| custom.prepared(text).into());
-        let (windows, is_cut) = self.tokenizer.encode(&text, long, cancel)?;
+        let (ids, is_cut) = self.tokenizer.encode(&text, cancel)?;
         let tokenized = Instant::now();
         let is_computed = Cell::new(false);
-        let mut embeddings = Vec::with_capacity(windows.len());
-        for ids in &windows {
-            let compute = || {
-                is_computed.set(true);
-                self.embed_window(ids, cancel)
-            };
-            let embedding = match windows.len() {
-                ..=MAX_MEMO_WINDOWS => self.memo.get_or_embed(ids, compute),
-                _ => compute(),
-            };
-            embeddings.push((ids.len(), embedding?));
-        }
-        let normalizes = custom.is_none_or(|custom| custom.modules.normalizes);
+        let embedding = self.memo.get_or_embed(&ids, || {
+            is_computed.set(true);
+            self.embed_window(&ids, cancel)
+        })?;
         Ok(Embedded {
-            tokens: windows.iter().map(Vec::len).sum(),
-            windows: windows.len(),
+            embedding,
+            tokens: ids.len(),
             is_cut,
             from_memo: !is_computed.get(),
-            unknown_tokens: self.tokenizer.unknown_share(&windows),
-            embedding: pooling::mean(embeddings, normalizes),
+            unknown_tokens: self.tokenizer.unknown_share(&ids),
             tokenize: tokenized - begun,
             infer: tokenized.elapsed(),
         })
     }
 
-    /// Runs the model on one window.
+    /// Runs the model on a window.
     fn embed_window(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
         let embedding = self.backend.embed_ids(ids, cancel)?;
         if embedding.iter().any(|x| !x.is_finite()) {

@@ -1,7 +1,7 @@
 //! Turns text into a unit vector with the model all-MiniLM-L6-v2 or with a custom model.
 //!
 //! ```text
-//! text ──► tokens ──► windows        ──► memo ──► backend ──► pooling ──► embedding
+//! text ──► tokens ──► window         ──► memo ──► backend ──► pooling ──► embedding
 //!          text/                         memo.rs  backend/    pooling.rs
 //! ```
 //!
@@ -12,13 +12,13 @@
 //! Knows nothing of traces, scores or JavaScript.
 //!
 //! ```no_run
-//! use knowledgepulse_embedder::{LongText, ModelSettings, PackageFolder, SharedModel};
+//! use knowledgepulse_embedder::{ModelSettings, PackageFolder, SharedModel};
 //! use knowledgepulse_workers::CancelToken;
 //!
 //! let package = PackageFolder::new("/opt/scoring/npm/linux-x64-gnu".as_ref());
 //! let model = SharedModel::with(ModelSettings::of(package));
 //! let embedder = model.get()?;
-//! let embedded = embedder.embed("A text", LongText::Window, &CancelToken::default())?;
+//! let embedded = embedder.embed("A text", &CancelToken::default())?;
 //! assert_eq!(embedded.embedding.len(), 384);
 //! # Ok::<(), knowledgepulse_embedder::EmbedError>(())
 //! ```
@@ -49,4 +49,4 @@ pub use pooling::Pooling;
 pub use shape::{EMBEDDING_LEN, Embedding, MAX_TOKENS};
 pub use shared_model::{LoadState, SharedModel};
 pub use sketch::{SKETCH_LEN, joined, sketch};
-pub use text::{LongText, TextBuffer, Tokenizer};
+pub use text::{TextBuffer, Tokenizer};

@@ -1,4 +1,4 @@
-//! Pooling of the vectors of tokens, and of the windows of a text.
+//! Pooling of the vectors of tokens.
 
 use crate::shape::Embedding;
 
@@ -39,39 +39,9 @@ pub fn normalize(vector: &mut [f32]) -> bool {
     has_direction
 }
 
-/// Returns the mean of the embeddings of windows, weighted by their numbers of tokens, and scaled to length 1 if
-/// `normalizes`. A single embedding is returned unchanged.
-///
-/// The mean is zero if the embeddings cancel each other out, and empty if there are none.
-pub fn mean(mut windows: Vec<(usize, Embedding)>, normalizes: bool) -> Embedding {
-    if windows.len() == 1 {
-        return windows.remove(0).1;
-    }
-    let width = windows.first().map_or(0, |(_, embedding)| embedding.len());
-    let mut sum = vec![0.0_f64; width];
-    for (tokens, embedding) in &windows {
-        for (sum, x) in sum.iter_mut().zip(embedding.iter()) {
-            *sum += *tokens as f64 * f64::from(*x);
-        }
-    }
-    let length = if normalizes {
-        sum.iter().map(|x| x * x).sum::<f64>().sqrt()
-    } else {
-        windows.iter().map(|(tokens, _)| *tokens as f64).sum()
-    };
-    let scale = if length > 0.0 { length.recip() } else { 0.0 };
-    sum.iter().map(|x| (x * scale) as f32).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn along(axis: usize) -> Embedding {
-        let mut embedding: Embedding = vec![0.0; 384].into();
-        embedding[axis] = 1.0;
-        embedding
-    }
 
     #[test]
     fn pool_takes_mean_first_or_last() {
@@ -88,24 +58,5 @@ mod tests {
         assert_eq!(vector, [0.6, -0.8]);
         assert!(!normalize(&mut [0.0, 0.0]));
         assert!(!normalize(&mut [f32::NAN, 1.0]));
-    }
-
-    #[test]
-    fn mean_of_one_window_is_the_window() {
-        let embedding: Embedding = (0..384).map(|i| 0.1 / (i as f32 + 3.0)).collect();
-        assert_eq!(mean(vec![(7, embedding.clone())], true), embedding);
-    }
-
-    #[test]
-    fn mean_is_weighted_by_tokens() {
-        let windows = || vec![(300, along(0)), (400, along(1))];
-        assert_eq!(mean(windows(), true)[..3], [0.6, 0.8, 0.0]);
-        assert_eq!(mean(windows(), false)[..3], [3.0 / 7.0, 4.0 / 7.0, 0.0]);
-    }
-
-    #[test]
-    fn mean_of_opposites_is_zero() {
-        let opposite = along(5).iter().map(|x| -x).collect();
-        assert_eq!(*mean(vec![(2, along(5)), (2, opposite)], true), [0.0; 384]);
     }
 }

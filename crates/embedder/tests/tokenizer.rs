@@ -2,9 +2,7 @@
 
 use std::{fmt::Write, fs, path::Path, sync::LazyLock};
 
-use knowledgepulse_embedder::{
-    LongText, MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer,
-};
+use knowledgepulse_embedder::{MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer};
 use knowledgepulse_test_support::{package_folder, published_tokenizer, repeats};
 use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
@@ -20,25 +18,25 @@ static REFERENCE: LazyLock<Tokenizer> = LazyLock::new(|| {
     Tokenizer::from_json(&published_tokenizer(), MAX_TOKENS).expect("a tokenizer")
 });
 
-/// The windows of a text, and whether it is cut.
-fn encode(text: &str, long_text: LongText) -> (Vec<Vec<i64>>, bool) {
-    TOKENIZER.encode(text, long_text, &CancelToken::default()).expect("tokens")
+/// The ids of the window of a text, and whether it is cut.
+fn encode(text: &str) -> (Vec<i64>, bool) {
+    TOKENIZER.encode(text, &CancelToken::default()).expect("tokens")
 }
 
 /// The ids of the window of a text.
 fn ids(text: &str) -> Vec<i64> {
-    encode(text, LongText::Window).0.remove(0)
+    encode(text).0
 }
 
 /// The ids of the window of a text by the published tokenizer.
 fn reference(text: &str) -> Vec<i64> {
-    REFERENCE.encode(text, LongText::Window, &CancelToken::default()).expect("tokens").0.remove(0)
+    REFERENCE.encode(text, &CancelToken::default()).expect("tokens").0
 }
 
 /// Writes the pieces of a text to a buffer and returns what it keeps.
 fn kept(pieces: &[&str]) -> String {
     let settings = ModelSettings::of(PackageFolder::of_addon());
-    let mut buffer = TextBuffer::new(LongText::Window, &settings);
+    let mut buffer = TextBuffer::new(&settings);
     for piece in pieces {
         // Fails when the window is full.
         let _ = buffer.write_str(piece);
@@ -71,45 +69,30 @@ fn encode_cuts_a_text_that_does_not_fit_and_ends_a_full_window_without_separator
         (512, true, false),
         (600, true, false),
     ] {
-        let (windows, found) = encode(&"word ".repeat(words), LongText::Window);
+        let (ids, found) = encode(&"word ".repeat(words));
         assert_eq!(found, is_cut, "{words} words");
-        assert_eq!(windows[0].len(), (words + 2).min(MAX_TOKENS), "{words} words");
-        assert_eq!(windows[0].last() == Some(&102), has_separator, "{words} words");
+        assert_eq!(ids.len(), (words + 2).min(MAX_TOKENS), "{words} words");
+        assert_eq!(ids.last() == Some(&102), has_separator, "{words} words");
     }
 }
 
-/// The tokens of all windows of a text, each without its `[CLS]` and `[SEP]`.
-fn tokens_of_windows(text: &str) -> Vec<i64> {
-    let (windows, _) = encode(text, LongText::Whole);
-    let full = windows.len() - 1;
-    assert!(windows[..full].iter().all(|ids| ids.len() == MAX_TOKENS));
-    let inner = |ids: &Vec<i64>| match &ids[..] {
-        [101, inner @ .., 102] if inner.len() <= MAX_TOKENS - 2 => inner.to_vec(),
-        other => panic!("no window: {other:?}"),
-    };
-    windows.iter().flat_map(inner).collect()
-}
-
 #[test]
-fn encode_windows_holds_all_tokens_once() {
-    for words in [0, 1, 509, 510, 511, 1020, 1021, 5000] {
+fn tokens_are_those_of_the_window_and_what_follows() {
+    for words in [0, 1, 509, 510, 511, 1020, 5000] {
         let text = (0..words).map(|word| format!("{} ", word % 10)).collect::<String>();
         let digit = |word: usize| ids(&(word % 10).to_string())[1];
         let expected: Vec<_> = (0..words).map(digit).collect();
-        assert_eq!(tokens_of_windows(&text), expected, "{words} words");
-    }
-    for text in ["", "Hello, world!"] {
-        assert_eq!(encode(text, LongText::Whole).0, [ids(text)]);
+        let found = TOKENIZER.tokens(&text, usize::MAX, &CancelToken::default());
+        assert_eq!(found, Ok(expected), "{words} words");
     }
 }
 
 #[test]
-fn encode_windows_stops_after_a_cancellation() {
+fn tokens_stops_after_a_cancellation() {
     let cancel = CancelToken::default();
     cancel.cancel();
     let text = "word ".repeat(10_000);
-    let (windows, _) = TOKENIZER.encode(&text, LongText::Whole, &cancel).expect("tokens");
-    assert!(windows.len() <= 1);
+    assert!(TOKENIZER.tokens(&text, usize::MAX, &cancel).expect("tokens").len() < MAX_TOKENS);
 }
 
 #[test]
@@ -176,7 +159,7 @@ fn built_in_refuses_other_layouts() {
         // Some changes only make other words of it.
         if let Ok(tokenizer) = Tokenizer::built_in(&changed) {
             let text = "some words, zzz";
-            let _ = tokenizer.encode(text, LongText::Window, &CancelToken::default());
+            let _ = tokenizer.encode(text, &CancelToken::default());
         }
     }
 }

@@ -91,8 +91,6 @@ pub struct TextFacts {
     pub model_name: Arc<str>,
     /// Tokens, the special ones included.
     pub tokens: usize,
-    /// Windows, 1 or more.
-    pub windows: usize,
     /// Whether the text has more tokens.
     pub is_cut: bool,
     /// Whether the embedding is that of an earlier text with the same tokens.

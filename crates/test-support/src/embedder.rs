@@ -107,7 +107,7 @@ impl Embed for FakeEmbedder {
         Ok(Embedded {
             embedding,
             fingerprint: "fake".into(),
-            text: TextFacts { tokens: 3, windows: 1, ..TextFacts::default() },
+            text: TextFacts { tokens: 3, ..TextFacts::default() },
             tokenize: Duration::from_millis(1),
             infer: Duration::from_millis(2),
         })

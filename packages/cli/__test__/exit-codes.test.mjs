@@ -148,7 +148,7 @@ test("kp-score names the options with which a memory or a store was made", async
 		await assertEnds(0, ["score", "one.jsonl", "--novelty", "words", ...options]);
 		const { stderr } = await assertEnds(2, ["score", "one.jsonl", ...options]);
 		assert.match(stderr, /got "words 2"|model words 2/);
-		assert.match(stderr, /hint: .*--novelty, --model, --pooling and --long-text/);
+		assert.match(stderr, /hint: .*--novelty, --model and --pooling/);
 	}
 });
 

@@ -237,9 +237,9 @@ test("kp-score names the window of the model if most texts are longer", async ()
 	const { stderr } = await kpScore(["score", path]);
 	assert.match(
 		stderr,
-		/1 of 1 text \(100\.0 %\) were cut: the model saw the first 512 tokens; --long-text/,
+		/1 of 1 text \(100\.0 %\) were cut: the model saw the first 512 tokens; --novelty run/,
 	);
-	const whole = await kpScore(["score", path, "--long-text", "whole"]);
+	const whole = await kpScore(["score", path, "--novelty", "run"]);
 	assert.equal(parsed(whole.stdout)[0].isCut, false);
 	assert.doesNotMatch(whole.stderr, /were cut/);
 });

@@ -70,7 +70,6 @@ const SAMPLES = {
 	precision: ["exact"],
 	model: ["empty"],
 	pooling: ["mean"],
-	longText: ["whole"],
 	novelty: ["words"],
 	memory: ["memory.kpcache"],
 	profiles: ["profiles.json"],

@@ -114,8 +114,8 @@ class Remarks {
 		const share = this.#cut / this.#embedded;
 		if (this.#cut === 0 || (isOfMost && share < MOSTLY)) return;
 		const { maxTokens } = scorer.status().embedder;
-		const isRule = share >= MOSTLY && !this.#options.longText;
-		const hint = isRule ? "; --long-text whole embeds all of them" : "";
+		const hint =
+			share >= MOSTLY && !this.#options.novelty ? "; --novelty run compares whole runs" : "";
 		warn(
 			`${this.#cut} of ${count(this.#embedded, "text")} (${percent(share)}) were cut: the model saw the first ${maxTokens} tokens${hint}`,
 		);

@@ -144,10 +144,6 @@ const OPTIONS = {
 		"how its vectors of tokens become one (default: its own)",
 		["mean", "cls", "last"],
 	],
-	"--long-text <part>": [
-		"`window`: embed what the model's window takes; `whole`: all (default: `window`)",
-		["window", "whole"],
-	],
 	"--novelty <kind>": [
 		"what novelty compares: the `text` that the model sees, the whole `run`, or its `words`, without the model (default: `text`, for `select` `run`)",
 		["text", "run", "words"],
@@ -196,9 +192,7 @@ const CALIBRATING = `targetShare targetPrecision threshold labels fit html rows 
 const GATING = ["threshold", "minShare", "top", "decide", "again"];
 const SELECTING = ["since", "until", "project", "excludeProject"];
 const READING = ["from", "assumeSuccess", "domain", "errors"];
-const SCORING = "embedder precision model pooling longText novelty memory profiles store".split(
-	" ",
-);
+const SCORING = "embedder precision model pooling novelty memory profiles store".split(" ");
 /** Of a command that shares no memory. */
 const ALONE = SCORING.filter((name) => name !== "store");
 const SAVING = ["labels", "as", "redact"];
@@ -214,7 +208,7 @@ const SCORING_EXAMPLES = [
 	"runs.jsonl --precision fast --embedder auto",
 	"runs.jsonl --novelty run",
 	"runs.jsonl --memory novelty.kpcache --profiles profiles.json",
-	"runs.jsonl --model models/multilingual-e5-small --pooling mean --long-text whole",
+	"runs.jsonl --model models/multilingual-e5-small --pooling mean",
 	'runs.jsonl --store "sqlite:novelty.db?namespace=support"',
 ];
 
@@ -363,17 +357,7 @@ scored as kp-score score does.
 	store: {
 		args: "<action> [value]",
 		help: "Makes and shows a store, drops a namespace of it, and forgets what is old.",
-		options: [
-			"store",
-			"maxElements",
-			"ttlMs",
-			"novelty",
-			"precision",
-			"model",
-			"pooling",
-			"longText",
-			"json",
-		],
+		options: ["store", "maxElements", "ttlMs", "novelty", "precision", "model", "pooling", "json"],
 		more: `
 The action is one of
   init                 makes tables that are missing, or the file, and with bounds or --novelty the namespace
@@ -385,7 +369,7 @@ The action is one of
 		examples: [
 			'init --store "sqlite:novelty.db?namespace=support" --max-elements 100000 --ttl-ms 604800000',
 			'init --store "sqlite:words.db" --novelty words',
-			"init --store sqlite:fast.db --novelty run --precision fast --long-text whole",
+			"init --store sqlite:fast.db --novelty run --precision fast",
 			"init --store sqlite:e5.db --novelty text --model models/multilingual-e5-small --pooling mean",
 			'status --store "sqlite:novelty.db?namespace=support" --json',
 			"forget-before 30d --store sqlite:novelty.db",

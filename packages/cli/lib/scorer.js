@@ -40,8 +40,8 @@ async function copyOf(store, options) {
 }
 
 function settingsOf(options, profiles) {
-	const { embedder, precision, model, pooling, longText, novelty } = options;
-	return { embedder, precision, model, pooling, longText, novelty, profiles };
+	const { embedder, precision, model, pooling, novelty } = options;
+	return { embedder, precision, model, pooling, novelty, profiles };
 }
 
 async function openAlone(job) {

@@ -176,8 +176,7 @@ const UNAVAILABLE = "kp-score doctor shows what is missing; --embedder off score
 const HINTS = {
 	SUCCESS_UNKNOWN: "--assume-success true, false or skip decides for such runs",
 	UNKNOWN_FORMAT: "kp-score import --help lists the formats",
-	MODEL_MISMATCH:
-		"--novelty, --model, --pooling and --long-text must be as when the memory or store was made",
+	MODEL_MISMATCH: "--novelty, --model and --pooling must be as when the memory or store was made",
 	EMBEDDER_UNAVAILABLE: UNAVAILABLE,
 	LIBRARY_UNAVAILABLE: UNAVAILABLE,
 };

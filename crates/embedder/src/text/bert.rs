@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{
     char_roles::{Role, is_accent, is_punctuation, role},
-    long_text::beginning,
+    text_buffer::beginning,
 };
 
 /// How much of a text is normalised at a time, in bytes.

@@ -2,11 +2,9 @@
 
 mod bert;
 mod char_roles;
-mod long_text;
 mod text_buffer;
 mod tokenizer;
 mod vocabulary;
 
-pub use long_text::LongText;
 pub use text_buffer::TextBuffer;
 pub use tokenizer::Tokenizer;

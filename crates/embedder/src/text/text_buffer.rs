@@ -2,13 +2,10 @@
 
 use std::fmt;
 
-use super::{
-    char_roles::is_chinese,
-    long_text::{LongText, beginning},
-};
+use super::char_roles::is_chinese;
 use crate::{model::ModelSettings, shape::MAX_TOKENS};
 
-/// The longest text that is kept where only its first window counts, in bytes.
+/// The longest text that is kept for a model, in bytes.
 const MAX_BYTES: usize = 2 << 20;
 
 /// Keeps as much of a text as its embedding depends on. Writing fails once further text makes no difference.
@@ -39,13 +36,14 @@ pub struct TextBuffer {
 
 impl TextBuffer {
     /// Returns an empty buffer for texts that go to this model.
-    pub fn new(long: LongText, model: &ModelSettings) -> Self {
-        let is_window = long == LongText::Window;
-        Self {
-            kept: String::new(),
-            words_left: (is_window && model.model.is_none()).then_some(MAX_TOKENS),
-            bytes_left: if is_window { MAX_BYTES } else { usize::MAX },
-        }
+    pub fn new(model: &ModelSettings) -> Self {
+        let words_left = model.model.is_none().then_some(MAX_TOKENS);
+        Self { kept: String::new(), words_left, bytes_left: MAX_BYTES }
+    }
+
+    /// Returns an empty buffer that keeps all of a text, for sketches.
+    pub fn whole() -> Self {
+        Self { kept: String::new(), words_left: None, bytes_left: usize::MAX }
     }
 
     /// Returns the text that was kept.
@@ -69,6 +67,12 @@ impl fmt::Write for TextBuffer {
         }
         Ok(())
     }
+}
+
+/// Returns the longest beginning of a text of at most `bytes`.
+pub(super) fn beginning(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
 }
 
 /// Returns the beginning of `text` up to the first place, after the last of `words`, where a text may be cut.

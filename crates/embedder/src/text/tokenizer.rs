@@ -10,7 +10,7 @@ use tokenizers::{
 
 use super::{
     bert::{AddedToken, Bert, Normalizer},
-    long_text::{LongText, beginning},
+    text_buffer::beginning,
     vocabulary::Vocabulary,
 };
 use crate::{
@@ -132,36 +132,19 @@ impl Tokenizer {
         })
     }
 
-    /// Returns the ids of a text, special ones included, in windows that do not overlap, and whether the text has more.
-    ///
-    /// One window has the first ids of the text and the special ones. So a text that fills the window ends without
-    /// `[SEP]`, as in transformers.js. Of several windows, each is `[CLS] text [SEP]`, and all but the last are full.
-    /// After a cancellation, a part of the text is missing.
+    /// Returns the ids of the window of a text, special ones included, and whether the text has more. A text that fills
+    /// the window ends without `[SEP]`, as in transformers.js. After a cancellation, a part of the text is missing.
     ///
     /// # Errors
     ///
     /// A part of the text is not in the vocabulary, which has no token for unknown parts.
-    pub fn encode(
-        &self,
-        text: &str,
-        long: LongText,
-        cancel: &CancelToken,
-    ) -> Result<(Vec<Vec<i64>>, bool)> {
-        if long == LongText::Whole {
-            let tokens = self.tokens(text, usize::MAX, cancel)?;
-            let room = self.max_tokens - self.before.len() - self.after.len();
-            let windows = match tokens.len() {
-                0 => vec![self.window_of(&[])],
-                _ => tokens.chunks(room).map(|tokens| self.window_of(tokens)).collect(),
-            };
-            return Ok((windows, false));
-        }
+    pub fn encode(&self, text: &str, cancel: &CancelToken) -> Result<(Vec<i64>, bool)> {
         let room = self.max_tokens - self.before.len();
         // One token more than there is room for shows that the text is cut.
         let tokens = self.tokens(text, room + 1, cancel)?;
         let mut ids = self.window_of(&tokens);
         ids.truncate(self.max_tokens);
-        Ok((vec![ids], tokens.len() > room))
+        Ok((ids, tokens.len() > room))
     }
 
     /// Returns whether a special token is recognised as one token.
@@ -174,16 +157,19 @@ impl Tokenizer {
         [&self.before, tokens, &self.after].concat()
     }
 
-    /// Returns the share of unknown tokens in windows, without special ones.
-    pub(crate) fn unknown_share(&self, windows: &[Vec<i64>]) -> f64 {
-        let special = self.before.len() + self.after.len();
-        let tokens: usize = windows.iter().map(|ids| ids.len().saturating_sub(special)).sum();
-        let unknown = windows.iter().flatten().filter(|id| Some(**id) == self.unknown).count();
+    /// Returns the share of unknown tokens in a window, without special ones.
+    pub(crate) fn unknown_share(&self, ids: &[i64]) -> f64 {
+        let tokens = ids.len().saturating_sub(self.before.len() + self.after.len());
+        let unknown = ids.iter().filter(|id| Some(**id) == self.unknown).count();
         if tokens == 0 { 0.0 } else { unknown.min(tokens) as f64 / tokens as f64 }
     }
 
     /// Returns the ids of a text without special ones: all, or at least the first `enough`.
-    fn tokens(&self, text: &str, enough: usize, cancel: &CancelToken) -> Result<Vec<i64>> {
+    ///
+    /// # Errors
+    ///
+    /// As [`Tokenizer::encode`].
+    pub fn tokens(&self, text: &str, enough: usize, cancel: &CancelToken) -> Result<Vec<i64>> {
         let Some(bert) = &self.bert else { return self.tokens_of_start(text, enough, cancel) };
         let mut ids = Vec::new();
         for (section, added) in bert.sections(text) {

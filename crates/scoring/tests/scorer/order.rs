@@ -99,7 +99,7 @@ fn submit_reports_what_the_novelty_rests_on() {
     assert!((nearest.similarity - 0.48).abs() < 1e-6, "{nearest:?}");
     assert_eq!(failed.score.novelty, Novelty::NoEmbedder(FAILURE.into()));
 
-    assert_eq!(second.text, Some(TextFacts { tokens: 3, windows: 1, ..TextFacts::default() }));
+    assert_eq!(second.text, Some(TextFacts { tokens: 3, ..TextFacts::default() }));
     assert_eq!(failed.text, None);
     let times = second.times;
     assert_eq!((times.tokenize.as_millis(), times.infer.as_millis()), (1, 2));
