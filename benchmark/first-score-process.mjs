@@ -36,6 +36,6 @@ const first = {
 	libraryImportTime,
 	warmUpTime,
 	scoreTime,
-	loadTime: loadMs?.total ?? null,
+	loadTime: loadMs,
 };
 process.send({ result: first });

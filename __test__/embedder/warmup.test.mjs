@@ -39,10 +39,7 @@ for (const [backend, precision, library] of [
 		);
 		assert.equal(embedder.backend, backend);
 		assert.match(String(embedder.libraryVersion), library);
-		const { total, ...parts } = embedder.loadMs;
-		assert.deepEqual(Object.keys(parts), ["digest", "library", "model", "tokenizer"]);
-		assert.ok(Object.values(parts).every((time) => time >= 0 && time <= total));
-		assert.equal(parts.library === 0, backend === "native");
+		assert.ok(embedder.loadMs > 0);
 		assert.deepEqual([status.pending, status.cacheSize], [0, 0]);
 		assert.deepEqual([status.calls.answered, status.latencyMs], [0, null], "no score yet");
 		assert.deepEqual(after, status);

@@ -105,19 +105,8 @@ export interface ScoringStatus {
 		library: string | null;
 		/** Its version; also `null` until it is loaded. */
 		libraryVersion: string | null;
-		/**
-		 * How long the load took, in milliseconds; `null` until it has ended. The parts overlap.
-		 */
-		loadMs: {
-			total: number;
-			/** Checking the files. */
-			digest: number;
-			/** Checking and loading ONNX Runtime; 0 for `"native"`. */
-			library: number;
-			/** Making the session, or rounding the weights for `"fast"`. */
-			model: number;
-			tokenizer: number;
-		} | null;
+		/** How long the load took, in milliseconds; `null` until it has ended. */
+		loadMs: number | null;
 	};
 	threads: number;
 	/** `null` for no limit. */

@@ -180,7 +180,7 @@ impl ModelEmbedder {
             "maxTokens": loaded.map(|loaded| loaded.max_tokens()),
             "library": library,
             "libraryVersion": version,
-            "loadMs": loaded.map(|loaded| loaded.times.milliseconds()),
+            "loadMs": loaded.map(|loaded| 1e3 * loaded.load_time.as_secs_f64()),
         })
     }
 

@@ -13,7 +13,6 @@ use crate::{
     custom::CustomFolder,
     embed_error::{EmbedError, Result},
     folder::ModelFolder,
-    load_times::LoadTimes,
     memo::Memo,
     model::{ModelSettings, files::TOKENIZER, memory_probe},
     shape::{EMBEDDING_LEN, Embedding},
@@ -49,8 +48,8 @@ pub struct Embedder {
     pub fingerprint: String,
     /// The length of an embedding.
     pub dimensions: usize,
-    /// The times of the parts of its load.
-    pub times: LoadTimes,
+    /// How long the load took.
+    pub load_time: Duration,
 }
 
 impl Embedder {
@@ -60,19 +59,19 @@ impl Embedder {
         folder: ModelFolder,
         settings: &ModelSettings,
         fingerprint: String,
-        times: LoadTimes,
+        begun: Instant,
     ) -> Result<Self> {
         let weights = folder.custom().map_or(0, CustomFolder::bytes);
         memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
-        let (tokenizer, backend) = folder.load(settings, &times)?;
+        let (tokenizer, backend) = folder.load(settings)?;
         memory_probe::release_free();
-        let (memo, dimensions) = (Memo::default(), EMBEDDING_LEN);
+        let (memo, dimensions, load_time) = (Memo::default(), EMBEDDING_LEN, Duration::ZERO);
         let mut embedder =
-            Self { tokenizer, backend, memo, folder, fingerprint, dimensions, times };
+            Self { tokenizer, backend, memo, folder, fingerprint, dimensions, load_time };
         if embedder.folder.custom().is_some() {
-            embedder.dimensions = embedder.times.of("model", || embedder.probe(settings))?;
+            embedder.dimensions = embedder.probe(settings)?;
         }
-        embedder.times.end();
+        embedder.load_time = begun.elapsed();
         Ok(embedder)
     }
 

@@ -9,7 +9,6 @@ use crate::{
     custom::CustomFolder,
     embed_error::{EmbedError, Result},
     kernels::TextThreads,
-    load_times::LoadTimes,
     model::{
         BackendKind, ModelSettings,
         files::{BuiltInFiles, GRAPH, MANIFEST, VOCABULARY, WEIGHTS},
@@ -63,38 +62,30 @@ impl ModelFolder {
     }
 
     /// Loads the tokenizer, and the model into the backend of the settings.
-    pub fn load(
-        &self,
-        settings: &ModelSettings,
-        times: &LoadTimes,
-    ) -> Result<(Tokenizer, Box<dyn Backend>)> {
+    pub fn load(&self, settings: &ModelSettings) -> Result<(Tokenizer, Box<dyn Backend>)> {
         let is_native = settings.backend == Some(BackendKind::Native);
         let onnx = |folder: Arc<CustomFolder>| {
-            let environment = times.of("library", || environment(&settings.library.clone()?))?;
-            times.of("model", || OnnxModel::load(folder, environment, settings.threads))
+            OnnxModel::load(folder, environment(&settings.library.clone()?)?, settings.threads)
         };
         match self {
             Self::BuiltIn(files) => {
                 let threads = TextThreads::new(settings.threads);
-                let tokenizer = times.of("tokenizer", || {
-                    fault::point("tokenizer");
-                    let file = files.map(VOCABULARY, &threads, 0)?;
-                    Tokenizer::built_in(&file)
-                        .map_err(|what| EmbedError::file(&files.path(VOCABULARY), what))
-                })?;
+                fault::point("tokenizer");
+                let tokenizer = Tokenizer::built_in(&files.map(VOCABULARY, &threads, 0)?)
+                    .map_err(|what| EmbedError::file(&files.path(VOCABULARY), what))?;
                 if is_native {
-                    let model = NativeModel::load(files, settings.precision, threads, times)?;
+                    let model = NativeModel::load(files, settings.precision, threads)?;
                     return Ok((tokenizer, Box::new(model)));
                 }
-                let check = |name| files.map(name, &threads, 0).map(drop);
-                times.of("digest", || [GRAPH, WEIGHTS].into_iter().try_for_each(check))?;
+                for name in [GRAPH, WEIGHTS] {
+                    files.map(name, &threads, 0)?;
+                }
                 let graph = CustomFolder::of_graph(files.path(GRAPH));
                 Ok((tokenizer, Box::new(onnx(graph.into())?)))
             }
             Self::Custom(_) if is_native => Err(EmbedError::NeedsOnnx),
             Self::Custom(folder) => {
-                let tokenizer =
-                    || times.of("tokenizer", || folder.read_tokenizer(&settings.folder()?));
+                let tokenizer = || folder.read_tokenizer(&settings.folder()?);
                 let (tokenizer, graph) = run_both(tokenizer, || onnx(folder.clone()));
                 let panicked = |_| EmbedError::Model("reading its files panicked".into());
                 let graph = graph?;

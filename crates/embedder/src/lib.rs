@@ -30,7 +30,6 @@ mod embedder;
 mod folder;
 #[doc(hidden)] // Public for the benchmarks only.
 pub mod kernels;
-mod load_times;
 mod memo;
 mod model;
 mod pooling;
@@ -43,7 +42,6 @@ pub use backend::{disable_telemetry, library_version};
 pub use embed_error::EmbedError;
 pub use embedder::{Embedded, Embedder};
 pub use folder::fingerprint;
-pub use load_times::LoadTimes;
 pub use model::{BackendKind, ModelOptions, ModelSettings, PackageFolder, Precision};
 pub use pooling::Pooling;
 pub use shape::{EMBEDDING_LEN, Embedding, MAX_TOKENS};

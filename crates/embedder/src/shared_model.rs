@@ -17,7 +17,6 @@ use crate::{
     embedder::Embedder,
     folder::ModelFolder,
     kernels::int8::Machine,
-    load_times::LoadTimes,
     model::{BackendKind, ModelSettings},
 };
 
@@ -189,22 +188,22 @@ impl SharedModel {
 }
 
 fn load(settings: &ModelSettings) -> Result<Loaded> {
-    let times = LoadTimes::begin();
+    let begun = Instant::now();
     let folder = ModelFolder::open(settings)?;
     // Before they are read, so that a later change is noticed.
     let files = folder.files(settings).into_iter().map(file_state).collect();
-    let embedder = load_from(folder, settings, times).map_err(|error| settings.advise(error))?;
+    let embedder = load_from(folder, settings, begun).map_err(|error| settings.advise(error))?;
     Ok((embedder, files))
 }
 
 fn load_from(
     folder: ModelFolder,
     settings: &ModelSettings,
-    times: LoadTimes,
+    begun: Instant,
 ) -> Result<Arc<Embedder>> {
-    let fingerprint = times.of("digest", || folder.fingerprint())?;
+    let fingerprint = folder.fingerprint()?;
     let Some(custom) = folder.custom() else {
-        return Embedder::load(folder, settings, fingerprint, times).map(Arc::new);
+        return Embedder::load(folder, settings, fingerprint, begun).map(Arc::new);
     };
     let ModelSettings { backend, threads, .. } = settings;
     let (checks, library) = (custom.checks(), settings.library.clone());
@@ -214,7 +213,7 @@ fn load_from(
     if let Some(embedder) = same(&loaded()) {
         return Ok(embedder);
     }
-    let embedder = Arc::new(Embedder::load(folder, settings, fingerprint, times)?);
+    let embedder = Arc::new(Embedder::load(folder, settings, fingerprint, begun)?);
     let mut models = loaded();
     models.retain(|_, model| model.strong_count() > 0);
     // Another thread may have loaded the same model meanwhile.

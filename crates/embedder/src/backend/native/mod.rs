@@ -15,7 +15,6 @@ use super::Backend;
 use crate::{
     embed_error::{EmbedError, Result},
     kernels::{TextThreads, int8::Machine},
-    load_times::LoadTimes,
     model::{
         files::{BuiltInFiles, WEIGHTS},
         settings::Precision,
@@ -40,14 +39,12 @@ impl NativeModel {
         files: &BuiltInFiles,
         precision: Precision,
         threads: TextThreads,
-        times: &LoadTimes,
     ) -> Result<Self> {
         let machine = (precision == Precision::Fast).then(Machine::detect);
         // The file begins with the table of words, of which texts need few rows.
         let words = VOCABULARY * WIDTH * size_of::<i16>();
-        let file = times.of("digest", || files.map(WEIGHTS, &threads, words))?;
-        times
-            .of("model", || Self::new(file, machine, threads))
+        let file = files.map(WEIGHTS, &threads, words)?;
+        Self::new(file, machine, threads)
             .map_err(|what| EmbedError::file(&files.path(WEIGHTS), what))
     }
 

@@ -48,7 +48,7 @@ fn exact_gives_the_vectors_of_the_graph_in_onnx_runtime() {
         ..ModelSettings::of(PackageFolder::new(&package_folder()))
     };
     let folder = ModelFolder::open(&settings).unwrap();
-    let (_, onnx) = folder.load(&settings, &LoadTimes::begin()).unwrap();
+    let (_, onnx) = folder.load(&settings).unwrap();
     let never = CancelToken::default();
     let mut before: Option<[Embedding; 2]> = None;
     for count in (1..=64).chain((65..MAX_TOKENS).step_by(29)).chain([MAX_TOKENS]) {
