@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { copyFileSync, cpSync, renameSync, rmSync, utimesSync } from "node:fs";
-import { basename, join } from "node:path";
+import { copyFileSync, cpSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { embed, Scorer } from "@knowledgepulse/scoring";
 import { run, valueFrom } from "../support/child.mjs";
@@ -95,17 +95,6 @@ for (const [name, options, message] of [
 		const scorer = scorerOf(name in others ? others[name] : modelFolder(name), options);
 		await assert.rejects(scorer.evaluateValue(trace()), { code: "EMBEDDER_UNAVAILABLE", message });
 	});
-
-test("folders with the same contents share a loaded model", async (t) => {
-	const folder = copyOf(t, "roberta");
-	const first = required("roberta");
-	await first.evaluateValue(says(TEXT));
-	const second = scorerOf(folder);
-	const { text } = await second.explainValue(says(TEXT));
-	assert.deepEqual([text.fromMemo, text.modelName], [true, basename(folder)]);
-	const other = scorerOf(folder, { pooling: "mean" });
-	assert.equal((await other.explainValue(says(TEXT))).text.fromMemo, false);
-});
 
 test("a snapshot of one model is refused with another, and with other options", async () => {
 	const scorer = required("bert");
@@ -216,40 +205,21 @@ test("the graph of an encoder is used if there is no other", async (t) => {
 	assert.deepEqual(await scorer.embed(TEXT), await required("half").embed(TEXT));
 });
 
-/** Changes a file so that its time differs as well, whatever the clock of the file system. */
-function change(file, changes) {
-	edit(file, (value) => ({ ...value, ...changes }));
-	utimesSync(file, 1e9, 1e9);
-}
-
-test("a scorer takes the model that is in the folder when it is made, and keeps it", async (t) => {
+test("a scorer shares the loaded model, whose folder is not read again", async (t) => {
 	const folder = copyOf(t, "bert");
-	const mean = scorerOf(folder);
-	const before = await mean.embed(TEXT);
-	const pooling = join(folder, "1_Pooling/config.json");
-	change(pooling, { pooling_mode_mean_tokens: false, pooling_mode_cls_token: true });
-	const cls = await required("bert", { pooling: "cls" }).embed(TEXT);
-	assert.deepEqual(await scorerOf(folder).embed(TEXT), cls);
-	const other = sentences.en[0];
-	assert.deepEqual(await mean.embed(other), await required("bert").embed(other));
-	change(pooling, { pooling_mode: "attention" });
-	const message = /expected pooling by mean, cls or last token/;
-	await assert.rejects(scorerOf(folder).embed(TEXT), { message });
-	rmSync(folder, { recursive: true });
-	cpSync(modelFolder("long"), folder, { recursive: true });
-	assert.deepEqual(await scorerOf(folder).embed(TEXT), await required("long").embed(TEXT));
-	assert.deepEqual(await mean.embed(TEXT), before);
-});
-
-test("a scorer shares the loaded model when only the times of its files have changed", async (t) => {
-	const folder = copyOf(t, "half");
 	const first = scorerOf(folder);
-	await first.embed(TEXT);
-	utimesSync(join(folder, "tokenizer.json"), 1e9, 1e9);
+	const before = await first.embed(TEXT);
+	edit(join(folder, "1_Pooling/config.json"), (it) => ({ ...it, pooling_mode: "attention" }));
+	rmSync(join(folder, "tokenizer.json"));
 	const second = scorerOf(folder);
-	assert.equal(second.status().embedder.state, "idle");
-	const { text } = await second.explainValue(says(TEXT));
-	assert.equal(text.fromMemo, true);
+	assert.equal(second.status().embedder.state, "ready");
+	const snapshot = await second.snapshot();
+	assert.deepEqual(await second.embed(TEXT), before);
+	assert.deepEqual(await second.snapshot(), snapshot);
+	await first.remember(says(TEXT));
+	const restored = await Scorer.restore(await first.snapshot(), { model: folder });
+	const { novelty } = await restored.explainValue(says(TEXT));
+	assert.equal(novelty.source, "cache");
 });
 
 test("warmup() loads a model whose tokenizer has no special tokens", async (t) => {

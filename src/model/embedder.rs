@@ -133,7 +133,7 @@ impl ModelEmbedder {
         if let Some([_, fingerprint]) = self.identity.get() {
             return Ok(fingerprint.clone());
         }
-        let model = knowledgepulse_embedder::fingerprint(&self.model.settings);
+        let model = self.model.fingerprint();
         Ok(self.fingerprint_with(&model.map_err(|error| Error::of_required(unavailable(error)))?))
     }
 

@@ -44,7 +44,7 @@ pub struct Embedder {
     backend: Box<dyn Backend>,
     memo: Memo,
     folder: ModelFolder,
-    /// The fingerprint of the model, as of [`crate::fingerprint`].
+    /// The fingerprint of the model, as of [`crate::SharedModel::fingerprint`].
     pub fingerprint: String,
     /// The length of an embedding.
     pub dimensions: usize,
@@ -55,12 +55,17 @@ pub struct Embedder {
 impl Embedder {
     /// Loads the model, and ONNX Runtime if it runs the model. Checks the files of the built-in model against its
     /// manifest.
-    pub(crate) fn load(
-        folder: ModelFolder,
-        settings: &ModelSettings,
-        fingerprint: String,
-        begun: Instant,
-    ) -> Result<Self> {
+    pub(crate) fn load(settings: &ModelSettings) -> Result<Self> {
+        let begun = Instant::now();
+        let folder = ModelFolder::open(settings)?;
+        let load = || Self::load_from(folder, settings);
+        let mut embedder = load().map_err(|error| settings.advise(error))?;
+        embedder.load_time = begun.elapsed();
+        Ok(embedder)
+    }
+
+    fn load_from(folder: ModelFolder, settings: &ModelSettings) -> Result<Self> {
+        let fingerprint = folder.fingerprint()?;
         let weights = folder.custom().map_or(0, CustomFolder::bytes);
         memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
         let (tokenizer, backend) = folder.load(settings)?;
@@ -71,7 +76,6 @@ impl Embedder {
         if embedder.folder.custom().is_some() {
             embedder.dimensions = embedder.probe(settings)?;
         }
-        embedder.load_time = begun.elapsed();
         Ok(embedder)
     }
 

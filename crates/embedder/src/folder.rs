@@ -1,6 +1,6 @@
 //! The folder of a model: the built-in one, or a custom one.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use knowledgepulse_workers::{fault, run_both};
 
@@ -11,7 +11,7 @@ use crate::{
     kernels::TextThreads,
     model::{
         BackendKind, ModelSettings,
-        files::{BuiltInFiles, GRAPH, MANIFEST, VOCABULARY, WEIGHTS},
+        files::{BuiltInFiles, GRAPH, VOCABULARY, WEIGHTS},
     },
     text::Tokenizer,
 };
@@ -41,17 +41,6 @@ impl ModelFolder {
             Self::BuiltIn(_) => None,
             Self::Custom(folder) => Some(folder),
         }
-    }
-
-    /// Returns all files that the model depends on, including missing ones.
-    pub fn files(&self, settings: &ModelSettings) -> Vec<PathBuf> {
-        let mut files = match self {
-            Self::BuiltIn(files) => files.paths().collect(),
-            Self::Custom(folder) => folder.paths().cloned().collect::<Vec<_>>(),
-        };
-        // Whether it exists decides which kind of model this is.
-        files.extend(settings.folder().map(|folder| folder.join(MANIFEST)));
-        files
     }
 
     pub fn fingerprint(&self) -> Result<String> {
@@ -93,14 +82,4 @@ impl ModelFolder {
             }
         }
     }
-}
-
-/// Returns the fingerprint of a model as 64 hexadecimal digits without loading it: embeddings by models with the same
-/// fingerprint can be compared with each other. Reads all files of a custom model.
-///
-/// # Errors
-///
-/// A file is missing or cannot be read.
-pub fn fingerprint(settings: &ModelSettings) -> Result<String> {
-    ModelFolder::open(settings)?.fingerprint()
 }

@@ -41,7 +41,6 @@ mod text;
 pub use backend::{disable_telemetry, library_version};
 pub use embed_error::EmbedError;
 pub use embedder::{Embedded, Embedder};
-pub use folder::fingerprint;
 pub use model::{BackendKind, ModelOptions, ModelSettings, PackageFolder, Precision};
 pub use pooling::Pooling;
 pub use shape::{EMBEDDING_LEN, Embedding, MAX_TOKENS};

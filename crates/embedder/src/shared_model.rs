@@ -1,12 +1,11 @@
 //! The models of the process: shared by all users of the same model, loaded on first use.
 
 use std::{
-    collections::BTreeMap,
     mem,
     panic::catch_unwind,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use knowledgepulse_workers::{Job, LOADS, fault};
@@ -25,9 +24,6 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The models in use.
 static MODELS: Mutex<Vec<Weak<SharedModel>>> = Mutex::new(Vec::new());
-
-/// The loaded custom models by their contents and settings, so that equal folders share one.
-static CUSTOM_MODELS: Mutex<BTreeMap<String, Weak<Embedder>>> = Mutex::new(BTreeMap::new());
 
 /// The state of a model.
 #[derive(Clone)]
@@ -49,32 +45,19 @@ pub struct SharedModel {
     state: Mutex<LoadState>,
     /// The ONNX Runtime library, where the settings name none, or why there is none.
     library: Mutex<Option<Result<PathBuf>>>,
-    /// The loaded model, and the files from which it was loaded.
-    loaded: OnceCell<Loaded>,
+    loaded: OnceCell<Arc<Embedder>>,
     /// What is done after the load.
     waiting: Mutex<Vec<Job>>,
 }
 
-type Loaded = (Arc<Embedder>, Vec<FileState>);
-
-/// A file with its size and time; `None` if it is missing.
-type FileState = (PathBuf, Option<(u64, SystemTime)>);
-
-fn file_state(path: PathBuf) -> FileState {
-    let found = path.metadata().and_then(|found| Ok((found.len(), found.modified()?))).ok();
-    (path, found)
-}
-
 impl SharedModel {
-    /// Returns the model with these settings, without loading it. Forgets an earlier failure to load it. If its files
-    /// have changed since it was loaded, this is a new model; the old one remains usable.
+    /// Returns the model with these settings, without loading it. Forgets an earlier failure to load it. The folder of
+    /// a loaded model is not read again, even if its files have changed.
     pub fn with(settings: ModelSettings) -> Arc<Self> {
         let settings = settings.effective(Machine::detect().is_int8_faster());
         let mut models = MODELS.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = models.iter().filter_map(Weak::upgrade);
-        if let Some(model) = known.find(|model| model.settings == settings)
-            && model.is_current()
-        {
+        if let Some(model) = known.find(|model| model.settings == settings) {
             let mut state = model.lock();
             if matches!(*state, LoadState::Failed(..)) {
                 *state = LoadState::Idle;
@@ -82,7 +65,7 @@ impl SharedModel {
             drop(state);
             return model;
         }
-        models.retain(|model| model.upgrade().is_some_and(|model| model.settings != settings));
+        models.retain(|model| model.strong_count() > 0);
         let model = Arc::new(Self {
             settings,
             state: Mutex::new(LoadState::Idle),
@@ -92,11 +75,6 @@ impl SharedModel {
         });
         models.push(Arc::downgrade(&model));
         model
-    }
-
-    fn is_current(&self) -> bool {
-        let is_current = |state: &FileState| file_state(state.0.clone()) == *state;
-        self.loaded.get().is_none_or(|(_, files)| files.iter().all(is_current))
     }
 
     /// Returns the state of the model. Never waits for a load.
@@ -155,11 +133,22 @@ impl SharedModel {
     ///
     /// The model cannot be loaded, or could not within the last second.
     pub fn get(&self) -> Result<Arc<Embedder>> {
-        self.loaded.get_or_try_init(|| self.load()).map(|(embedder, _)| embedder.clone())
+        self.loaded.get_or_try_init(|| self.load()).cloned()
+    }
+
+    /// Returns the fingerprint of the model as 64 hexadecimal digits, without loading it: embeddings by models with the
+    /// same fingerprint can be compared with each other. Unless it is loaded, reads all files of a custom model.
+    ///
+    /// # Errors
+    ///
+    /// A file is missing or cannot be read.
+    pub fn fingerprint(&self) -> Result<String> {
+        let read = || ModelFolder::open(&self.settings)?.fingerprint();
+        self.loaded.get().map_or_else(read, |loaded| Ok(loaded.fingerprint.clone()))
     }
 
     /// Loads the model, or fails again soon after a failure. Only one thread at a time gets here.
-    fn load(&self) -> Result<Loaded> {
+    fn load(&self) -> Result<Arc<Embedder>> {
         match &mut *self.lock() {
             LoadState::Failed(error, at) if at.elapsed() < RETRY_AFTER => return Err(error.clone()),
             state => *state = LoadState::Loading,
@@ -168,11 +157,11 @@ impl SharedModel {
         // After a panic, the state must not remain that of loading.
         let loaded = catch_unwind(|| {
             fault::point("load");
-            load(&settings)
+            Embedder::load(&settings).map(Arc::new)
         })
         .unwrap_or_else(|_| Err(EmbedError::Model("loading it panicked".into())));
         *self.lock() = match &loaded {
-            Ok((embedder, _)) => LoadState::Ready(embedder.clone()),
+            Ok(embedder) => LoadState::Ready(embedder.clone()),
             Err(error) => LoadState::Failed(error.clone(), Instant::now()),
         };
         loaded
@@ -185,42 +174,6 @@ impl SharedModel {
     fn lock(&self) -> MutexGuard<'_, LoadState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn load(settings: &ModelSettings) -> Result<Loaded> {
-    let begun = Instant::now();
-    let folder = ModelFolder::open(settings)?;
-    // Before they are read, so that a later change is noticed.
-    let files = folder.files(settings).into_iter().map(file_state).collect();
-    let embedder = load_from(folder, settings, begun).map_err(|error| settings.advise(error))?;
-    Ok((embedder, files))
-}
-
-fn load_from(
-    folder: ModelFolder,
-    settings: &ModelSettings,
-    begun: Instant,
-) -> Result<Arc<Embedder>> {
-    let fingerprint = folder.fingerprint()?;
-    let Some(custom) = folder.custom() else {
-        return Embedder::load(folder, settings, fingerprint, begun).map(Arc::new);
-    };
-    let ModelSettings { backend, threads, .. } = settings;
-    let (checks, library) = (custom.checks(), settings.library.clone());
-    let key = format!("{fingerprint} {checks} {backend:?} {threads} {library:?}");
-    let loaded = || CUSTOM_MODELS.lock().unwrap_or_else(PoisonError::into_inner);
-    let same = |models: &BTreeMap<_, Weak<_>>| models.get(&key).and_then(Weak::upgrade);
-    if let Some(embedder) = same(&loaded()) {
-        return Ok(embedder);
-    }
-    let embedder = Arc::new(Embedder::load(folder, settings, fingerprint, begun)?);
-    let mut models = loaded();
-    models.retain(|_, model| model.strong_count() > 0);
-    // Another thread may have loaded the same model meanwhile.
-    Ok(same(&models).unwrap_or_else(|| {
-        models.insert(key.clone(), Arc::downgrade(&embedder));
-        embedder
-    }))
 }
 
 #[cfg(test)]

@@ -83,8 +83,6 @@ pub(crate) struct CustomFolder {
     pub graph: PathBuf,
     /// The tokenizer, the graph and its files of weights.
     files: Vec<PathBuf>,
-    /// The configuration files, which may be missing.
-    checks: Vec<PathBuf>,
     /// The properties from the modules, or from the options.
     pub modules: Modules,
     /// The options. A pooling among them takes precedence over a pooled output.
@@ -119,21 +117,15 @@ impl CustomFolder {
         let stated = modules.max_seq_length.or(of_tokenizer.map(|length| length as u64));
         let max_tokens = config.max_tokens(&config_path, options.max_tokens, stated)?;
         let places = graph_places(folder, settings.precision);
-        let place = places.iter().position(|place| place.is_file()).unwrap_or(0);
-        let graph = places[place].clone();
+        let graph = places.iter().find(|place| place.is_file()).unwrap_or(&places[0]).clone();
         regular_file(&graph)?;
         let mut files = vec![folder.join(TOKENIZER), graph.clone()];
         files.extend(external_data::files(&graph)?);
         files.iter().try_for_each(|path| regular_file(path).map(drop))?;
-        let names = [CONFIG, TOKENIZER_CONFIG, SPECIAL_TOKENS, MODULES, PROMPTS];
-        let mut checks = names.map(|name| folder.join(name)).to_vec();
-        checks.extend([&modules.transformer_path, &modules.pooling_path].map(PathBuf::clone));
-        // A graph that appears there takes precedence.
-        checks.extend_from_slice(&places[..place]);
         modules.pooling = options.pooling.or(modules.pooling);
         modules.normalizes = options.normalize.unwrap_or(modules.normalizes);
         let (options, first_position) = (options.clone(), config.first_position());
-        Ok(Self { graph, files, checks, modules, options, max_tokens, prefix, first_position })
+        Ok(Self { graph, files, modules, options, max_tokens, prefix, first_position })
     }
 
     /// Reads the tokenizer, and checks that it has the special tokens of its configuration.
@@ -173,22 +165,6 @@ impl CustomFolder {
         let said = (said, options.pooling.is_some(), &options.output);
         all.update(format!("{said:?}").as_bytes());
         Ok(all.finalize().to_string())
-    }
-
-    /// Returns a digest of the configuration files. Folders with equal digest and fingerprint load the same model, or
-    /// fail with the same error.
-    pub fn checks(&self) -> String {
-        let mut hasher = Hasher::new();
-        for path in &self.checks {
-            // Files that exist have been read before.
-            hasher.update(blake3::hash(&read(path).unwrap_or_default()).as_bytes());
-        }
-        hasher.finalize().to_string()
-    }
-
-    /// Returns all files that the model depends on, including missing ones.
-    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.files.iter().chain(&self.checks)
     }
 
     /// Returns a text with the prefix, and in lower case if the model wants that.
@@ -235,7 +211,6 @@ pub(crate) struct Modules {
     max_seq_length: Option<u64>,
     /// Whether texts are lowercased before tokenization.
     pub lowercase: bool,
-    transformer_path: PathBuf,
     /// How the vectors of tokens are pooled; `None` if nothing states it.
     pub pooling: Option<Pooling>,
     pooling_path: PathBuf,
@@ -268,8 +243,8 @@ impl Modules {
                 _ => read.further = Some(kind),
             }
         }
-        read.transformer_path = transformer.join("sentence_bert_config.json");
-        let stated: TransformerConfig = optional(&read.transformer_path)?.unwrap_or_default();
+        let stated = optional(&transformer.join("sentence_bert_config.json"))?;
+        let stated: TransformerConfig = stated.unwrap_or_default();
         read.max_seq_length = stated.max_seq_length;
         read.lowercase = stated.do_lower_case.unwrap_or(false);
         read.pooling_path = pooling.join(CONFIG);

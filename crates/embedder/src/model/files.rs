@@ -85,10 +85,6 @@ impl BuiltInFiles {
         self.folder.join(name)
     }
 
-    pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> {
-        self.manifest.files.iter().map(|entry| self.path(&entry.name))
-    }
-
     /// Maps a file that equals its entry in the manifest. Of its pages, the first `released` bytes are left to the system
     /// after the comparison.
     pub(crate) fn map(&self, name: &str, threads: &TextThreads, released: usize) -> Result<Mmap> {
