@@ -76,11 +76,10 @@ export const explainValues: Scorer["explainValues"];
  * Decides whether the score of a trace is at least the threshold. By default, accepted traces are added to the
  * cache and rejected ones are not.
  *
- * If novelty cannot change the decision, it is made at once, without the model, and an accepted trace is
- * added later, in call order. Decisions equal those of sequential calls of {@link explainValue} with
+ * If the score is below the threshold for any novelty, the trace is rejected at once, without the model.
+ * Otherwise it is scored. Decisions equal those of sequential calls of {@link explainValue} with
  * `remember: false`, each followed by {@link remember} if the trace is accepted.
- * @throws Rejects as {@link evaluateValue}. If a trace that was accepted without the model cannot be
- * embedded, it is not added; if the embedder is `"required"`, {@link status} counts it as failed.
+ * @throws Rejects as {@link evaluateValue}.
  * @example
  * ```ts
  * import { decide, type ReasoningTrace } from "@knowledgepulse/scoring";

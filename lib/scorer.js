@@ -53,10 +53,6 @@ module.exports = class Scorer {
 	#cache;
 	/** The connection to the store, if there is one. */
 	#link;
-	/** Resolves when all traces accepted by their bounds are in the cache; `#adding` counts those that are not. */
-	#added = Promise.resolve();
-	#adding = 0;
-	#isClosed = false;
 	/** Aborted by `close`. */
 	#closing = new AbortController();
 
@@ -131,43 +127,21 @@ module.exports = class Scorer {
 		const given = callOptions(options, DECIDE);
 		const { exact = false, known, remember = "accepted" } = given;
 		const { head, text, objective, confidence } = readTrace(trace);
-		const once = known === "again";
-		const judge = () => this.#native.judge(head, confidence, given.threshold, exact);
-		const { accepted, bounds, threshold } = parse(attempt(judge));
+		const addsAll = remember === "all";
+		const judge = () => this.#native.judge(head, confidence, given.threshold, exact || addsAll);
+		const { bounds, isRejected, threshold } = parse(attempt(judge));
 		const tooLow = `whatever its novelty, it scores at most ${bounds[1]}: below the threshold, ${threshold}`;
 		const hint = bounds[1] < threshold ? tooLow : null;
-		const isAdded = (fits) => remember === "all" || (fits && remember === "accepted");
-		const score = (handle, adds, reports) =>
-			this.#native.score(head, text, objective, confidence, handle, adds, once, reports);
-		if (accepted !== null) {
-			this.#checkOpen();
-			// In call order: a score whose result is ignored.
-			if (isAdded(accepted)) this.#add(attempt(() => score(undefined, true, false)));
-			return { accepted, score: null, bounds, novelty: null, hint };
-		}
-		const adds = remember === "accepted" ? threshold : isAdded(true);
-		const submit = (handle) => score(handle, adds, true);
+		if (isRejected) return { accepted: false, score: null, bounds, novelty: null, hint };
+		const adds = remember === "accepted" ? threshold : addsAll;
+		const once = known === "again";
+		const submit = (handle) =>
+			this.#native.score(head, text, objective, confidence, handle, adds, once, true);
 		const [isKnown, report] = await this.#call(submit, { signal: given.signal }, SIGNAL, parse);
-		const isAccepted = report.score >= threshold;
-		if (isAdded(isAccepted) && !isKnown) this.#publish(trace, report, report);
-		const { novelty } = report;
-		return {
-			accepted: isAccepted,
-			score: report.score,
-			bounds,
-			novelty,
-			hint: hint ?? report.hint,
-		};
-	}
-
-	/** Keeps the scorer open until a trace is added. */
-	#add(added) {
-		this.#link?.carry(added);
-		this.#adding += 1;
-		this.#added = added.catch(ignore).then(() => {
-			this.#adding -= 1;
-			if (this.#isClosed) this.close();
-		});
+		const { novelty, score } = report;
+		const accepted = score >= threshold;
+		if ((addsAll || (accepted && remember)) && !isKnown) this.#publish(trace, report, report);
+		return { accepted, score, bounds, novelty, hint: hint ?? report.hint };
 	}
 
 	similar(traceOrText, options) {
@@ -217,7 +191,6 @@ module.exports = class Scorer {
 	/** Resolves to the bytes of a snapshot, which are memory of the addon, or to what `taken` makes of them. */
 	async #snapshot(options, taken = (bytes) => bytes) {
 		const { ages = true, signal } = callOptions(options, SNAPSHOT);
-		await until(signal, this.#added);
 		return taken(await until(signal, this.#native.snapshot(ages).catch(fail)));
 	}
 
@@ -284,17 +257,10 @@ module.exports = class Scorer {
 		return this.#call(submit, options, SIGNAL, () => this.status());
 	}
 
-	/** Traces that `decide` has accepted are added before the scorer is closed. */
 	close() {
-		this.#isClosed = true;
 		this.#closing.abort(closedError());
-		if (this.#adding > 0) return;
 		this.#link?.close();
 		this.#native.close();
-	}
-
-	#checkOpen() {
-		if (this.#isClosed) throw closedError();
 	}
 
 	[Symbol.dispose]() {
@@ -320,7 +286,7 @@ module.exports = class Scorer {
 	async #call(submit, options, known = SIGNAL, resultOf = (outcome) => outcome) {
 		const given = callOptions(options, known);
 		const { signal } = given;
-		this.#checkOpen();
+		this.#closing.signal.throwIfAborted();
 		const isLimited = signal !== undefined || this.#budgetMs !== undefined;
 		const handle = isLimited ? new native.CallHandle() : undefined;
 		let release;

@@ -328,8 +328,7 @@ impl NativeScorer {
         self.submit(env, handle, false, |_| Ok(Work::WarmUp))
     }
 
-    /// Decides on a trace by the bounds of its score. Returns as JSON the bounds, the threshold, and whether the
-    /// trace is accepted; `null` if that needs a score.
+    /// Returns as JSON the bounds of the score of a trace, the threshold, and whether these reject the trace.
     #[napi(catch_unwind)]
     pub fn judge(
         &self,
@@ -342,8 +341,10 @@ impl NativeScorer {
         let embedder = self.embedder(env)?;
         let threshold = threshold.unwrap_or(embedder.threshold);
         let trace = or_throw(env, trace(&head, confidence))?;
-        let (bounds, accepted) = or_throw(env, self.engine.judge(&trace, threshold, needs_score))?;
-        Ok(json!({ "accepted": accepted, "bounds": bounds, "threshold": threshold }).to_string())
+        let judged = self.engine.judge(&trace, threshold, needs_score);
+        let (bounds, is_rejected) = or_throw(env, judged)?;
+        let found = json!({ "bounds": bounds, "isRejected": is_rejected, "threshold": threshold });
+        Ok(found.to_string())
     }
 
     /// Resolves to the cache as bytes, with the ages of its entries if `has_ages`.

@@ -1,37 +1,33 @@
 import assert from "node:assert/strict";
 import { channel } from "node:diagnostics_channel";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
-import { temporaryFolder } from "../support/model-folder.mjs";
+import { modelCopy, temporaryFolder } from "../support/model-folder.mjs";
 import { named, sharing } from "../support/stores.mjs";
 import { files, firstOf } from "../support/trace-files.mjs";
 import { kinds, novel, profiles, trace, words } from "../support/traces.mjs";
 
-/** Accepted by its bounds at the threshold `accepts`, rejected by them at `rejects`. */
+/** The default trace is accepted at the threshold `accepts`, and rejected by its bounds at `rejects`. */
 const accepts = { threshold: 0.2 };
 const rejects = { threshold: 0.9 };
 
-test("decide answers by bounds without the model, and adds accepted traces in call order", async () => {
-	const scorer = new Scorer();
+test("decide rejects by bounds without the model, and accepts by scoring", async () => {
+	const scorer = new Scorer({ model: modelCopy(temporaryFolder({ after })) });
 	const bounds = [0.23375, 0.58375];
-	for (const [options, accepted] of [
-		[rejects, false],
-		[accepts, true],
-	])
-		assert.deepEqual(await scorer.decide(named("a", words(300, 1)), options), {
-			accepted,
-			score: null,
-			bounds,
-			novelty: null,
-			hint: accepted
-				? null
-				: "whatever its novelty, it scores at most 0.58375: below the threshold, 0.9",
-		});
-	assert.equal(scorer.status().pending, 1);
-	const { novelty } = await scorer.explainValue(named("b", words(300, 1)), { remember: false });
-	assert.deepEqual([novelty.nearest, scorer.status().cacheSize], ["a", 1]);
+	assert.deepEqual(await scorer.decide(named("a", words(300, 1)), rejects), {
+		accepted: false,
+		score: null,
+		bounds,
+		novelty: null,
+		hint: "whatever its novelty, it scores at most 0.58375: below the threshold, 0.9",
+	});
+	assert.equal(scorer.status().embedder.state, "idle");
+	const { accepted, score, novelty } = await scorer.decide(named("a", words(300, 1)), accepts);
+	assert.deepEqual([accepted, novelty.source], [true, "empty-cache"]);
+	assert.ok(bounds[0] <= score && score <= bounds[1]);
+	assert.deepEqual([scorer.status().pending, scorer.status().cacheSize], [0, 1]);
 });
 
 test("decide scores if the bounds do not decide, and adds accepted traces", async () => {
@@ -52,17 +48,11 @@ test("decide scores if the bounds do not decide, and adds accepted traces", asyn
 	assert.deepEqual([decisions[0].score, scorer.status().cacheSize], [0.5, 2]);
 });
 
-test("decide adds accepted traces even if the scorer is closed at once", async () => {
-	const { scorer: shared } = sharing();
-	const scorer = shared();
-	await scorer.decide(named("a", words(300, 1)), accepts);
+test("decide rejects after close, whatever the bounds", async () => {
+	const scorer = new Scorer();
 	scorer.close();
-	await assert.rejects(scorer.decide(trace(), accepts), { code: "CLOSED" });
-	await assert.rejects(scorer.evaluateValue(trace()), { code: "CLOSED" });
-	const other = shared();
-	for (let size = 0; size === 0; ) size = (await other.warmup()).cacheSize;
-	const { novelty } = await other.explainValue(named("b", words(300, 1)));
-	assert.equal(novelty.nearest, "a");
+	for (const options of [accepts, rejects])
+		await assert.rejects(scorer.decide(trace(), options), { code: "CLOSED" });
 });
 
 test("decide with exact gives the score and the novelty as well", async () => {
@@ -161,7 +151,7 @@ test("decide counts as a call", async () => {
 test("decide rejects for an aborted signal although the bounds decide, and adds nothing", async () => {
 	const reason = new Error("stop");
 	const scorer = new Scorer();
-	const options = { ...accepts, signal: AbortSignal.abort(reason) };
+	const options = { ...rejects, signal: AbortSignal.abort(reason) };
 	await assert.rejects(scorer.decide(trace(), options), reason);
 	assert.equal((await scorer.warmup()).cacheSize, 0);
 });
@@ -182,31 +172,7 @@ test("decide without the embedder decides by a novelty of 0.5, and adds nothing"
 	assert.deepEqual([cacheSize, calls.failed], [0, 0]);
 });
 
-test("snapshot and save have traces that were accepted without the model", async (t) => {
-	const scorer = new Scorer();
-	const run = named("a", words(300, 2));
-	await scorer.decide(run, accepts);
-	const restored = await Scorer.restore(await scorer.snapshot());
-	await scorer.decide(run, accepts);
-	const file = `${temporaryFolder(t)}/novelty`;
-	await scorer.save(file);
-	assert.deepEqual(
-		[restored.status().cacheSize, (await Scorer.load(file)).status().cacheSize],
-		[1, 2],
-	);
-});
-
-test("close adds the traces that were accepted before", async () => {
-	const scorer = new Scorer();
-	await scorer.decide(named("a", words(500, 3)), accepts);
-	scorer.close();
-	assert.equal(scorer.status().pending, 1);
-	const restored = await Scorer.restore(await scorer.snapshot());
-	assert.equal(restored.status().cacheSize, 1);
-	assert.equal(scorer.status().pending, 0);
-});
-
-test("decide adds accepted traces to the store, with and without the model", async () => {
+test("decide adds accepted traces to the store", async () => {
 	const { scorer } = sharing();
 	const [one, other] = [scorer({ profiles }), scorer({ profiles })];
 	await one.decide(named("a", "river"), accepts);
@@ -248,6 +214,7 @@ test("decide publishes the scores of traces that it adds", async () => {
 		published.map(({ trace, report }) => [trace.task.objective, report.novelty.source]),
 		[
 			["river", "empty-cache"],
+			[trace().task.objective, "cache"],
 			["river", "cache"],
 		],
 	);
@@ -268,7 +235,6 @@ for (const [file, novelty] of files.flatMap((file) => kinds.map((novelty) => [fi
 			if (score >= 0.75) await byHand.remember(trace);
 			assert.equal(decisions[index].accepted, score >= 0.75, index);
 		}
-		// A text is embedded for a score, and for a trace accepted by its bounds.
-		const embedded = decisions.filter(({ score, accepted }) => score !== null || accepted);
+		const embedded = decisions.filter(({ score }) => score !== null);
 		if (file === "airline.jsonl") assert.ok(embedded.length <= traces.length / 4);
 	});

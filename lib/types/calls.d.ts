@@ -30,7 +30,7 @@ export interface DecideOptions extends CallOptions {
 	threshold?: number | undefined;
 	/**
 	 * Which traces to add to the cache: accepted, all, or none. Default: `"accepted"`. With `"all"` every
-	 * text is embedded.
+	 * trace is scored.
 	 */
 	remember?: "accepted" | "all" | false | undefined;
 	/** As {@link ScoreOptions.known}. */

@@ -113,7 +113,7 @@ export interface ScoringStatus {
 	budgetMs: number | null;
 	novelty: "text" | "run" | "words";
 	threshold: number;
-	/** Unanswered calls, and accepted traces that are still to be added. */
+	/** Unanswered calls. */
 	pending: number;
 	/** Traces in the cache, or in the mirror of a store. During a search, the number before it. */
 	cacheSize: number;

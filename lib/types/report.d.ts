@@ -94,7 +94,7 @@ export interface ScoreReport {
 export interface Decision {
 	/** Whether the score is at least the threshold. */
 	accepted: boolean;
-	/** In [0, 1]; `null` if the bounds decided, unless {@link DecideOptions.exact} is set. */
+	/** In [0, 1]; `null` if the bounds rejected the trace, unless {@link DecideOptions.exact} is set. */
 	score: number | null;
 	/** The lowest and the highest score that the trace can have, for any novelty. */
 	bounds: [least: number, greatest: number];

@@ -149,7 +149,7 @@ export class Scorer {
 	clear(): Promise<void>;
 	/**
 	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum; with a
-	 * store, its mirror and its position. Waits for accepted traces that are still to be added.
+	 * store, its mirror and its position.
 	 * @throws Rejects with `"EMBEDDER_UNAVAILABLE"` if the model's manifest cannot be read.
 	 */
 	snapshot(options?: SnapshotOptions): Promise<ReturnType<typeof Buffer.alloc>>;
@@ -177,9 +177,8 @@ export class Scorer {
 	/** Loads the model and reads a store, before a score needs them. */
 	warmup(options?: CallOptions): Promise<ScoringStatus>;
 	/**
-	 * Closes the scorer: pending and later calls reject with `"CLOSED"`, except `snapshot` and `save`.
-	 * Traces that {@link decide} has accepted are added first and keep the process alive until then; before
-	 * you close the store, await `warmup` to have them added. The store is left open.
+	 * Closes the scorer: pending and later calls reject with `"CLOSED"`, except `snapshot` and `save`. The store
+	 * is left open.
 	 */
 	close(): void;
 	[Symbol.dispose](): void;

@@ -216,9 +216,9 @@ impl Scorer {
         handle
     }
 
-    /// Returns the least and the greatest score that a trace can have ([`Score::bounds`]), and whether it is accepted:
-    /// whether its score is at least the threshold. `None` if the bounds do not decide, or the score is required: use
-    /// [`Work::Decide`] then.
+    /// Returns the least and the greatest score that a trace can have ([`Score::bounds`]), and whether it is rejected by
+    /// them, which is then counted as an answer: they are below the threshold, and the score is not needed. Otherwise use
+    /// [`Work::Decide`].
     ///
     /// # Errors
     ///
@@ -228,18 +228,18 @@ impl Scorer {
         trace: &Trace,
         threshold: f64,
         needs_score: bool,
-    ) -> Result<([f64; 2], Option<bool>)> {
+    ) -> Result<([f64; 2], bool)> {
         let submitted = Instant::now();
         self.check_open()?;
-        let bounds @ [least, greatest] = Score::bounds(trace, &self.options().profiles);
-        if needs_score || (least < threshold && greatest >= threshold) {
-            return Ok((bounds, None));
+        let bounds = Score::bounds(trace, &self.options().profiles);
+        let is_rejected = !needs_score && bounds[1] < threshold;
+        if is_rejected {
+            self.common.count(|statistics| {
+                statistics.accepted += 1;
+                statistics.answered_after(since(submitted));
+            });
         }
-        self.common.count(|statistics| {
-            statistics.accepted += 1;
-            statistics.answered_after(since(submitted));
-        });
-        Ok((bounds, Some(least >= threshold)))
+        Ok((bounds, is_rejected))
     }
 
     /// Answers all pending calls with `CLOSED`, and cancels their work. Later calls are refused. Never waits; see

@@ -113,29 +113,22 @@ fn work(call: &Call) -> Work {
     }
 }
 
-/// A call in flight: a decision with its bounds, and whether it was accepted at once.
+/// A call in flight; a decision has bounds, and no call if they reject it.
 struct Started {
     bounds: [f64; 2],
-    accepted: Option<bool>,
     call: Option<(CallHandle, Receiver<Answer>)>,
 }
 
 fn start(scorer: &Arc<Scorer>, call: &Call, threshold: f64) -> Started {
     let Call::Decide(json, once) = call else {
         let call = Some(submit(scorer, work(call)));
-        return Started { bounds: [0.0, 1.0], accepted: None, call };
+        return Started { bounds: [0.0, 1.0], call };
     };
     let input = Input { before_own: *once, ..input(json) };
-    let (bounds, accepted) = scorer.judge(&input.trace, threshold, false).expect("an open scorer");
-    let call = match accepted {
-        None => Some(submit(scorer, Work::Decide(input, threshold))),
-        Some(true) => {
-            submit(scorer, Work::Score(input));
-            None
-        }
-        Some(false) => None,
-    };
-    Started { bounds, accepted, call }
+    let judged = scorer.judge(&input.trace, threshold, false);
+    let (bounds, is_rejected) = judged.expect("an open scorer");
+    let call = (!is_rejected).then(|| submit(scorer, Work::Decide(input, threshold)));
+    Started { bounds, call }
 }
 
 /// The ids in the memory, the oldest first.
@@ -171,7 +164,7 @@ proptest! {
                     prop_assert!(end(handle), "it hangs");
                 }
             }
-            for (call, Started { bounds: [least, greatest], accepted, call: submitted }) in
+            for (call, Started { bounds: [least, greatest], call: submitted }) in
                 chunk.iter().zip(started)
             {
                 let found = submitted.map(answer);
@@ -186,9 +179,9 @@ proptest! {
                             let _ = answer(submit(&one_by_one, Work::Score(input())));
                         }
                         prop_assert!((least..=greatest).contains(&expected.value), "{expected:?}");
-                        prop_assert_eq!(accepted.unwrap_or(is_accepted), is_accepted);
-                        if let Some(found) = found {
-                            prop_assert_eq!(found, Ok((Some(expected), 0)));
+                        match found {
+                            Some(found) => prop_assert_eq!(found, Ok((Some(expected), 0))),
+                            None => prop_assert!(!is_accepted, "{expected:?}"),
                         }
                     }
                     Call::End(_, expected) => {
@@ -211,24 +204,19 @@ proptest! {
 }
 
 #[test]
-fn judge_decides_where_both_bounds_are_on_one_side() {
+fn judge_rejects_where_both_bounds_are_below() {
     let scorer = scorer(0.5);
     // Of the code domain: novelty counts 0.3, the rest 0.1.
     let trace = input(&trace(json!({}))).trace;
     let bounds @ [least, greatest] = Score::bounds(&trace, &Profiles::default());
-    for (threshold, expected) in [
-        (0.0, Some(true)),
-        (least, Some(true)),
-        (least.next_up(), None),
-        (greatest, None),
-        (greatest.next_up(), Some(false)),
-        (1.0, Some(false)),
-    ] {
+    for (threshold, expected) in
+        [(0.0, false), (least, false), (greatest, false), (greatest.next_up(), true), (1.0, true)]
+    {
         assert_eq!(scorer.judge(&trace, threshold, false), Ok((bounds, expected)), "{threshold}");
-        assert_eq!(scorer.judge(&trace, threshold, true), Ok((bounds, None)), "{threshold}");
+        assert_eq!(scorer.judge(&trace, threshold, true), Ok((bounds, false)), "{threshold}");
     }
     let statistics = scorer.statistics();
-    assert_eq!((statistics.answered, statistics.pending()), (4, 0));
+    assert_eq!((statistics.answered, statistics.pending()), (2, 0));
     scorer.close();
     assert_eq!(scorer.judge(&trace, 0.5, false).expect_err("closed").code(), "CLOSED");
 }
