@@ -197,9 +197,7 @@ module.exports = class Scorer {
 	static async restore(snapshot, options) {
 		const given = scorerOptions(options, SIGNAL);
 		check(ArrayBuffer.isView(snapshot), "snapshot", "a Uint8Array", snapshot);
-		const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength, "snapshot"));
-		attempt(() => pieces.push(snapshot));
-		return until(given.signal, Scorer.#restored(pieces, given, "snapshot"));
+		return until(given.signal, Scorer.#restored(snapshot, given));
 	}
 
 	async save(path, options) {
@@ -216,25 +214,15 @@ module.exports = class Scorer {
 	}
 
 	static async load(path, options) {
-		const { contents } = require("./sources.js");
+		const { access, constants } = require("node:fs/promises");
 		const file = fileOf(path, "path");
 		const given = scorerOptions(options, SIGNAL);
-		const load = async () => {
-			let pieces;
-			// Of the file that is open: another one may take its place at any time.
-			const onOpen = (found) => {
-				// A device may have no end.
-				if (!found.isFile())
-					throw invalidOption(file, "a snapshot", "no regular file", "INVALID_SNAPSHOT");
-				pieces = attempt(() => new native.SnapshotPieces(found.size, file));
-			};
-			for await (const piece of contents(file, onOpen)) {
-				given.signal?.throwIfAborted();
-				pieces.push(piece);
-			}
-			return Scorer.#restored(pieces, given, file);
-		};
-		return until(given.signal, load().catch(fail));
+		// The error of Node.js says more than that of the addon.
+		const readable = access(file, constants.R_OK);
+		return until(
+			given.signal,
+			readable.then(() => Scorer.#restored(file, given)),
+		);
 	}
 
 	static async open(path, /** @type {Record<string, any>} */ options = {}) {
@@ -247,8 +235,9 @@ module.exports = class Scorer {
 		}
 	}
 
-	static async #restored(pieces, options, source) {
-		const restored = attempt(() => native.Scorer.restore(pieces, options, source));
+	/** `snapshot` is bytes, or the path of a file. */
+	static async #restored(snapshot, options) {
+		const restored = attempt(() => native.Scorer.restore(snapshot, options));
 		return new Scorer(options, await restored.catch(fail));
 	}
 

@@ -109,13 +109,12 @@ class FileReader {
 	}
 }
 
-/** The contents of a file. While a piece is used, the next one is read. `onOpen` is given what is found. */
-async function* contents(path, /** @type {(found: fs.Stats) => void} */ onOpen = ignore) {
+/** The contents of a file. While a piece is used, the next one is read. */
+async function* contents(path) {
 	const file = new FileReader(path);
 	let reading;
 	try {
 		const found = await file.open();
-		onOpen(found);
 		// With the end, which a second read finds. The files of /proc have size 0.
 		const length = found.size > 0 ? Math.min(found.size + 1, PIECE) : PIECE;
 		const buffers = [0, 1].map(() => Buffer.allocUnsafeSlow(length));
@@ -338,4 +337,4 @@ function sourcesOf(given) {
 	);
 }
 
-module.exports = { Source, contents, sourcesOf };
+module.exports = { Source, sourcesOf };

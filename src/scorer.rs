@@ -13,7 +13,7 @@ use knowledgepulse_scoring::{
     held::Held,
     scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
     select::{Candidate, Limits, Selection},
-    snapshot::{self, Pieces},
+    snapshot::{self, Bytes},
 };
 use knowledgepulse_workers::{CancelToken, SELECTIONS, fault};
 use napi::{
@@ -39,32 +39,6 @@ use crate::{
 
 /// The default number of results of `similar`.
 const K: NonZeroUsize = NonZeroUsize::new(10).expect("not 0");
-
-/// A copy of the bytes of a snapshot, because JavaScript may change the original at any time.
-#[napi]
-pub struct SnapshotPieces(Option<(Pieces, Held)>);
-
-#[napi]
-impl SnapshotPieces {
-    /// `source` names the snapshot in an error.
-    #[napi(constructor, catch_unwind)]
-    pub fn new(env: &Env, length: f64, source: String) -> Result<Self> {
-        let (expected, found) = ("a snapshot that fits in memory", format!("{length} bytes"));
-        let too_large = || Error::invalid(Invalid::Snapshot, source, expected, found);
-        let pieces = Pieces::with_room(length as usize).ok_or_else(too_large);
-        let pieces = or_throw(env, pieces)?;
-        let state = EnvState::of(env)?;
-        let mut held = Held::new(&state.held);
-        held.set(length as usize);
-        state.tell_memory(env)?;
-        Ok(Self(Some((pieces, held))))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn push(&mut self, bytes: BufferSlice) {
-        self.0.iter_mut().for_each(|(pieces, _)| pieces.push(&bytes));
-    }
-}
 
 /// A trace for a selection, until it is added to that.
 #[napi(js_name = "Candidate")]
@@ -176,21 +150,23 @@ impl NativeScorer {
         or_throw(env, Self::with(config, None, &EnvState::of(env)?.scorers))
     }
 
-    /// Resolves to a scorer with the cache of a snapshot, whose memory it takes over. `source` names it in errors.
+    /// Resolves to a scorer with the cache of a snapshot: bytes, or the path of a file.
     #[napi(catch_unwind)]
     pub fn restore<'env>(
         env: &'env Env,
-        snapshot: &mut SnapshotPieces,
+        snapshot: Either<BufferSlice<'env>, String>,
         options: Object<'env>,
-        source: String,
     ) -> Result<Unknown<'env>> {
         let config = read_scorer_options(env, &options)?;
         config.embedder.find_library(|| EnvState::find_library(env));
-        let used_up = || napi::Error::from_reason("the snapshot is used up");
-        let (bytes, held) = snapshot.0.take().ok_or_else(used_up)?;
+        let (source, bytes) = match snapshot {
+            // Copied, because JavaScript may change the bytes at any time.
+            Either::A(bytes) => ("snapshot".into(), Some(Bytes::copy("snapshot", &bytes))),
+            Either::B(path) => (path, None),
+        };
         let (scorers, lane) = (EnvState::of(env)?.scorers.clone(), config.embedder.lane());
         let restore = move || {
-            let _held = held;
+            let bytes = bytes.unwrap_or_else(|| Bytes::read(&source))?;
             Self::with(config, Some((&source, bytes)), &scorers)
         };
         in_background(lane, env, restore)
@@ -405,7 +381,7 @@ impl NativeScorer {
     /// its source. Adds it to `scorers`.
     fn with(
         config: ScorerConfig,
-        snapshot: Option<(&str, Pieces)>,
+        snapshot: Option<(&str, Bytes)>,
         scorers: &Scorers,
     ) -> knowledgepulse_scoring::Result<Self> {
         let ScorerConfig { scorer: options, embedder, .. } = config;

@@ -3,7 +3,6 @@ import {
 	existsSync,
 	readdirSync,
 	readFileSync,
-	renameSync,
 	rmSync,
 	truncateSync,
 	writeFileSync,
@@ -16,11 +15,10 @@ import { pathToFileURL } from "node:url";
 import vm from "node:vm";
 import { Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
+import { repeats } from "../support/draws.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { oneByOne } from "../support/scores.mjs";
 import { kinds, says } from "../support/traces.mjs";
-
-const { native } = createRequire(import.meta.url)("../../lib/native.js");
 
 const folder = temporaryFolder({ after });
 
@@ -88,15 +86,6 @@ test("Scorer.restore rejects instead of throwing", async () => {
 			code: given.length > 1 ? "INVALID_OPTION" : /^INVALID_(SNAPSHOT|OPTION)$/,
 		});
 	}
-});
-
-test("Scorer.restore rejects what does not fit in memory", async () => {
-	const huge = Object.defineProperty(new Uint8Array(8), "byteLength", { value: 2 ** 62 });
-	await assert.rejects(Scorer.restore(huge), {
-		name: "ScoringError",
-		code: "INVALID_SNAPSHOT",
-		message: /^snapshot: expected a snapshot that fits in memory, got 4611686018427388000 bytes$/,
-	});
 });
 
 test("Scorer.restore accepts any Uint8Array, and reads it at once", async () => {
@@ -187,42 +176,21 @@ test("Scorer.load refuses what is no file, and more than fits into memory", asyn
 		});
 });
 
-test("Scorer.load reads no further when its signal is aborted", async () => {
-	const file = join(folder, "zeros");
-	writeFileSync(file, new Uint8Array(2 ** 26));
-	const controller = new AbortController();
-	const { signal } = controller;
-	let read = 0;
-	const { push } = native.SnapshotPieces.prototype;
-	native.SnapshotPieces.prototype.push = function counted(piece) {
-		read += piece.length;
-		controller.abort("enough");
-		return push.call(this, piece);
-	};
-	try {
-		await assert.rejects(Scorer.load(file, { signal }), (reason) => reason === "enough");
-		await new Promise((resolve) => setTimeout(resolve, 100));
-	} finally {
-		native.SnapshotPieces.prototype.push = push;
-		rmSync(file);
-	}
-	assert.equal(read, 2 ** 20);
-});
-
-test("Scorer.load reads the file that it has opened, although another one takes its place", async (t) => {
-	const at = (name) => join(folder, name);
-	t.after(() => ["first", "second"].map((name) => rmSync(at(name), { force: true })));
+test("Scorer.load reads one file, whatever is saved meanwhile", async (t) => {
+	const file = join(temporaryFolder(t), "novelty");
 	const scorer = await filled();
-	await scorer.save(at("first"));
-	await scorer.evaluateValues(traces);
-	await scorer.save(at("second"));
-	const { SnapshotPieces } = native;
-	t.after(() => Object.assign(native, { SnapshotPieces }));
-	native.SnapshotPieces = function replacing(...args) {
-		renameSync(at("second"), at("first"));
-		return new SnapshotPieces(...args);
+	await scorer.save(file);
+	let isOver = false;
+	const save = async () => {
+		while (!isOver) {
+			await scorer.remember(says(String(Math.random())));
+			await scorer.save(file);
+		}
 	};
-	assert.equal((await Scorer.load(at("first"))).status().cacheSize, 5);
+	const saving = save();
+	for (let count = 0; count < repeats(200); count++) await Scorer.load(file);
+	isOver = true;
+	await saving;
 });
 
 test("Scorer.save and Scorer.load take a URL, and nothing but strings and URLs", async () => {

@@ -7,7 +7,7 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use knowledgepulse_scoring::{
     VectorCache,
     cache::{CacheOptions, VectorEntry},
-    snapshot::{Contents, Snapshot, decode},
+    snapshot::{self, Bytes, Contents, Snapshot},
 };
 use knowledgepulse_scoring_fuzz::{MODEL, run as run_cache};
 use knowledgepulse_test_support::memory;
@@ -42,8 +42,12 @@ fn encode(cache: &VectorCache, now: Duration) -> Vec<u8> {
     Contents::of(cache, MODEL, now, None).encode()
 }
 
+fn decode(bytes: &[u8]) -> knowledgepulse_scoring::Result<Snapshot> {
+    snapshot::decode("snapshot", Bytes::copy("snapshot", bytes)?, (MODEL, None))
+}
+
 fn open(bytes: &[u8]) -> Snapshot {
-    decode("snapshot", bytes.into(), (MODEL, None)).expect("a snapshot")
+    decode(bytes).expect("a snapshot")
 }
 
 /// The contents of a snapshot, except its age.
@@ -56,7 +60,7 @@ fn entries(bytes: &[u8]) -> Vec<(VectorEntry, Vec<f32>)> {
 
 /// Decodes in little memory. What is accepted must be the same after another round trip.
 fn check(bytes: &[u8]) -> Option<Snapshot> {
-    let (found, peak) = memory::peak(|| decode("snapshot", bytes.into(), (MODEL, None)));
+    let (found, peak) = memory::peak(|| decode(bytes));
     assert!(peak <= 32 * bytes.len() + 4096, "{peak} bytes of memory for {}", bytes.len());
     let snapshot = match found {
         Ok(snapshot) => snapshot,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use arbitrary::{Arbitrary, Result, Unstructured};
 use knowledgepulse_scoring::{
     cache::CacheOptions,
-    snapshot::{Contents, decode},
+    snapshot::{Bytes, Contents, decode},
 };
 use knowledgepulse_test_support::cache::Lockstep;
 
@@ -151,7 +151,8 @@ fn accepted(lockstep: &mut Lockstep, vector: Vec<f32>) -> Option<Vec<f32>> {
 fn restart(lockstep: &mut Lockstep, options: CacheOptions, now: Duration) {
     let before = lockstep.cache.options();
     let bytes = Contents::of(&lockstep.cache, MODEL, lockstep.now, None).encode();
-    let decode = |model| decode("snapshot", bytes[..].into(), (model, None));
+    let copy = || Bytes::copy("snapshot", &bytes).expect("enough memory");
+    let decode = |model| decode("snapshot", copy(), (model, None));
     let snapshot = decode(MODEL).expect("what was encoded");
     assert_eq!(snapshot.options(), before);
     assert!(decode("another model").is_err());

@@ -10,7 +10,7 @@ export type ScoringErrorCode =
 	| "INVALID_VECTOR"
 	/** A snapshot is damaged, too large or no regular file, or was made with another model or `novelty`. */
 	| "INVALID_SNAPSHOT"
-	/** A snapshot cannot be written. */
+	/** A snapshot cannot be written or read. */
 	| "SNAPSHOT_IO"
 	/** The embedder is needed, but is off or cannot be used. */
 	| "EMBEDDER_UNAVAILABLE"

@@ -1,4 +1,4 @@
-import type { _getLocalCache, decide, evaluateValues, forget } from "../../index.js";
+import type { _getLocalCache, evaluateValues, forget } from "../../index.js";
 import type {
 	BatchOptions,
 	CallOptions,
@@ -169,7 +169,8 @@ export class Scorer {
 	save(path: string | URL, options?: SnapshotOptions): Promise<void>;
 	/**
 	 * Returns a scorer with the cache of a file, as `restore`.
-	 * @throws Rejects with Node.js' own error if the file cannot be read, or as `restore`.
+	 * @throws Rejects with Node.js' own error if the file cannot be opened, with `"SNAPSHOT_IO"` if reading it fails,
+	 * or as `restore`.
 	 */
 	static load(path: string | URL, options?: RestoreOptions): Promise<Scorer>;
 	/** Returns a scorer as `load`, or one with an empty cache if there is no such file. */

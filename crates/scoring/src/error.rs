@@ -75,6 +75,12 @@ impl Error {
         Self::new("INVALID_VECTOR", format!("Expected {expected} dimensions, got {found}"))
     }
 
+    /// A file with a snapshot cannot be read.
+    pub fn snapshot_io(path: &str, reason: impl Display) -> Self {
+        let message = format!("cannot read {path}: {reason}");
+        Self { code: "SNAPSHOT_IO", path: Some(path.into()), message }
+    }
+
     /// The embedder is not available.
     pub fn embedder_unavailable(reason: impl Display) -> Self {
         Self::new("EMBEDDER_UNAVAILABLE", reason)
@@ -120,14 +126,14 @@ impl Error {
         Self::new("INTERNAL", format!("internal error in the scoring engine: {message}"))
     }
 
-    /// Returns `INVALID_TRACE`, `INVALID_OPTION`, `INVALID_VECTOR`, `INVALID_SNAPSHOT`,
+    /// Returns `INVALID_TRACE`, `INVALID_OPTION`, `INVALID_VECTOR`, `INVALID_SNAPSHOT`, `SNAPSHOT_IO`,
     /// `EMBEDDER_UNAVAILABLE`, `LIBRARY_UNAVAILABLE`, `STORE_UNAVAILABLE`, `STORE_MISMATCH`, `INVALID_STORE`, `ABORTED`,
     /// `CLOSED`, `NO_THREADS`, `INTERNAL`, or that of an [`Invalid::Rows`].
     pub fn code(&self) -> &'static str {
         self.code
     }
 
-    /// Returns the field that is invalid, for errors of input.
+    /// Returns the field that is invalid, or the file.
     pub fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }

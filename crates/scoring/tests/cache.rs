@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, time::Duration};
 use knowledgepulse_scoring::{
     Id, VectorCache,
     cache::CacheOptions,
-    snapshot::{Contents, decode},
+    snapshot::{Bytes, Contents, decode},
 };
 use knowledgepulse_test_support::cache::Lockstep;
 use proptest::prelude::*;
@@ -61,7 +61,8 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
 /// Continues in another process, with this capacity and this time.
 fn restart(lockstep: &mut Lockstep, max_elements: usize, now: Duration) {
     let bytes = Contents::of(&lockstep.cache, "", lockstep.now, None).encode();
-    let snapshot = decode("snapshot", bytes[..].into(), ("", None)).unwrap();
+    let bytes = Bytes::copy("snapshot", &bytes).unwrap();
+    let snapshot = decode("snapshot", bytes, ("", None)).unwrap();
     let options = CacheOptions { max_elements, ..snapshot.options() };
     let restored = snapshot.into_cache(options, now).unwrap();
     assert_eq!(restored.options(), options);

@@ -13,12 +13,12 @@
 //! while the cache is a snapshot. Rows are stored as in the cache, so that similarities stay bit-identical, and so that a
 //! cache can use the memory that they were read into.
 
-mod pieces;
+mod bytes;
 
 use std::{ops::Range, panic::resume_unwind, time::Duration};
 
+pub use bytes::Bytes;
 use knowledgepulse_workers::run_both;
-pub use pieces::Pieces;
 use pulp::bytemuck::cast_slice;
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +111,7 @@ impl Contents {
 #[derive(Debug)]
 pub struct Snapshot {
     header: Header,
-    bytes: Pieces,
+    bytes: Bytes,
     /// The bytes of the rows.
     rows: Range<usize>,
 }
@@ -166,7 +166,7 @@ pub type Model<'a> = (&'a str, Option<usize>);
 ///
 /// `INVALID_SNAPSHOT` if the bytes are not a snapshot, have another version, are truncated or damaged, belong to a
 /// model with another fingerprint or length of vectors, or contain values out of range.
-pub fn decode(source: &str, bytes: Pieces, model: Model) -> Result<Snapshot> {
+pub fn decode(source: &str, bytes: Bytes, model: Model) -> Result<Snapshot> {
     let (header, rows) = read(&bytes, model).map_err(|[place, expected, found]| {
         Error::invalid(Invalid::Snapshot, format!("{source}{place}"), expected, found)
     })?;

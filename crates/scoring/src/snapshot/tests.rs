@@ -15,7 +15,7 @@ fn options(max_elements: usize, vector_len: usize) -> CacheOptions {
 }
 
 fn decode(bytes: &[u8], fingerprint: &str) -> Result<Snapshot> {
-    super::decode(SOURCE, bytes.into(), (fingerprint, None))
+    super::decode(SOURCE, Bytes::copy(SOURCE, bytes)?, (fingerprint, None))
 }
 
 /// Two vectors, of which one has an id.
@@ -274,7 +274,9 @@ fn decode_refuses_an_entry_older_than_its_store() {
 
 #[test]
 fn decode_refuses_vectors_of_another_length_than_those_of_the_model() {
-    let decode = |bytes: &[u8], length| super::decode(SOURCE, bytes.into(), (MODEL, Some(length)));
+    let decode = |bytes: &[u8], length| {
+        super::decode(SOURCE, Bytes::copy(SOURCE, bytes)?, (MODEL, Some(length)))
+    };
     assert!(decode(&small(), 2).is_ok());
     // 16 numbers of a row would be a valid length.
     let error = decode(&with("Len\":2", "Len\":16"), 2).expect_err("another length");

@@ -13,7 +13,7 @@ use knowledgepulse_scoring::{
         Change, Found, Input, Outcome, Page, Query, Request, ScorerOptions, StoreMemory,
         StoredEntry, Work,
     },
-    snapshot,
+    snapshot::{self, Bytes},
 };
 use knowledgepulse_test_support::{FakeEmbedder, cache::NaiveCache};
 use proptest::prelude::*;
@@ -505,7 +505,7 @@ fn set_vector_len_begins_anew_after_a_snapshot_with_another_length() {
     let page = first_page(vec![entry(1, 10, Some(vector))]);
     memory(&short).apply(page).expect("a page");
     let bytes = memory(&short).snapshot("fake").encode();
-    let bytes = bytes.as_slice().into();
+    let bytes = Bytes::copy("a snapshot", &bytes).expect("enough memory");
     let snapshot = snapshot::decode("a snapshot", bytes, ("fake", None)).expect("valid");
     let options = ScorerOptions { cache: BOUNDS, ..ScorerOptions::default() };
     let scorer = Scorer::with_store(options, true, Some(snapshot)).expect("a scorer");
