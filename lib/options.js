@@ -4,9 +4,6 @@ const { fileURLToPath } = require("node:url");
 const { isPromise } = require("node:util/types");
 const { ScoringError } = require("./errors.js");
 
-/** Loaded when needed, because it may be missing. */
-const addon = () => require("./native.js").native;
-
 const isFunction = (value) => typeof value === "function";
 const isNumber = (value) => typeof value === "number";
 const isObject = (value) => typeof value === "object" && value !== null;
@@ -19,11 +16,26 @@ const LONGEST_ID = 1024;
 const isId = (id) =>
 	isString(id) && (3 * id.length <= LONGEST_ID || Buffer.byteLength(id) <= LONGEST_ID);
 
+/** The longest text in a message, in characters. */
+const SHOWN = 40;
+
+/** Quotes the beginning of a text; of one that may have a password, only what is before that: `"postgres://…"`. */
+function quote(text) {
+	const start = text.slice(0, 100);
+	const [secret] = /^.*?(?::\/\/|password=)/s.exec(start) ?? [];
+	const letters = [...(secret === undefined ? start : `${secret}…`)];
+	const quoted = JSON.stringify(letters.slice(0, SHOWN).join(""));
+	const escaped = quoted.replace(
+		/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+		(letter) => `\\u{${letter.codePointAt(0).toString(16)}}`,
+	);
+	return letters.length > SHOWN ? `${escaped}…` : escaped;
+}
+
 /** Formats a value for an error message: `42`, `"abc"`, `an array`. */
 function describe(value) {
-	// Only its beginning is shown.
-	if (isString(value)) return addon().shown(value.slice(0, 100));
-	if (typeof value === "bigint") return `${addon().shown(String(value)).replaceAll('"', "")}n`;
+	if (isString(value)) return quote(value);
+	if (typeof value === "bigint") return `${quote(String(value)).replaceAll('"', "")}n`;
 	if (typeof value === "symbol" || isFunction(value)) return `a ${typeof value}`;
 	if (isPromise(value)) return "a promise";
 	if (isObject(value)) return Array.isArray(value) ? "an array" : "an object";
@@ -146,6 +158,42 @@ function readValue({ expected, fits, read, isRequired }, path, value) {
 /** The own members of an object, without those that another module may have added to `Object.prototype`. */
 const own = (object) => ({ __proto__: null, ...object });
 
+/** The least number of letters to insert, delete, replace, or swap with the next one, to make a text of another. */
+function distance(one, other) {
+	let [before, last] = [[], Array.from({ length: other.length + 1 }, (_, at) => at)];
+	for (let row = 1; row <= one.length; row++) {
+		const next = [row];
+		for (let at = 1; at <= other.length; at++) {
+			const replaced = last[at - 1] + (one[row - 1] === other[at - 1] ? 0 : 1);
+			next[at] = Math.min(replaced, last[at] + 1, next[at - 1] + 1);
+			const isSwapped = one[row - 1] === other[at - 2] && one[row - 2] === other[at - 1];
+			if (isSwapped) next[at] = Math.min(next[at], before[at - 2] + 1);
+		}
+		[before, last] = [last, next];
+	}
+	return last[other.length];
+}
+
+/**
+ * Returns the known name that an unknown one probably means, the nearest and of these the first: it begins with the
+ * unknown one, or differs by at most a third of its letters, in upper or lower case. Undefined if there is none.
+ */
+function suggest(unknown, known) {
+	let [found, least] = [undefined, Number.POSITIVE_INFINITY];
+	const given = unknown.toLowerCase();
+	for (const name of known) {
+		const limit = Math.max(1, Math.floor(name.length / 3));
+		const missing = name.length - given.length;
+		// Comparing a very long name would take long.
+		const isNear = Math.abs(missing) <= limit;
+		const far = isNear ? distance(given, name.toLowerCase()) : missing;
+		const begins = given.length >= 3 && name.toLowerCase().startsWith(given);
+		const fits = isNear ? far <= limit && far < given.length : begins;
+		if (fits && far < least) [found, least] = [name, far];
+	}
+	return found;
+}
+
 /** Returns the `known` options in an object without a prototype. Reads each own property once, and no other. */
 function readOptions(options, known, at = "options") {
 	check(isObject(options), at, "an object", options);
@@ -153,7 +201,7 @@ function readOptions(options, known, at = "options") {
 	const pathOf = (name) => (at === "options" ? name : `${at}.${name}`);
 	const unknown = Object.keys(options).find((name) => !names.includes(name));
 	if (unknown !== undefined) {
-		const meant = addon().suggest(unknown, names);
+		const meant = suggest(unknown, names);
 		const found = `an unknown option${meant ? `; did you mean ${meant}?` : ""}`;
 		throw invalidOption(pathOf(unknown), `one of the options ${names.join(", ")}`, found);
 	}
@@ -173,7 +221,7 @@ function scorerOptions(options = {}, others = {}) {
 		...SETTINGS,
 		profiles,
 		cache: { ...any, read: (cache, path) => readOptions(cache, BOUNDS, path) },
-		threads: integer(addon().cores()),
+		threads: integer(require("./native.js").native.cores()),
 		budgetMs: time,
 		store: kind(
 			"a store with append() and read()",
@@ -228,4 +276,5 @@ module.exports = {
 	readOptions,
 	required,
 	scorerOptions,
+	suggest,
 };

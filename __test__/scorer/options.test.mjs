@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { channel } from "node:diagnostics_channel";
 import { getEventListeners } from "node:events";
+import { createRequire } from "node:module";
 import { test } from "node:test";
 import { configure, Scorer, status } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
 import { assertRefused } from "../support/refusals.mjs";
 import { novel, occupied, profiles, trace } from "../support/traces.mjs";
+
+const { suggest } = createRequire(import.meta.url)("../../lib/options.js");
 
 const weights = (changes) => ({ profiles: { mine: { ...profiles.novelty, ...changes } } });
 
@@ -57,6 +60,7 @@ const own = [
 	[{ cache: { maxElements: 0 } }, "cache.maxElements", "expected a positive integer, got 0"],
 	[{ cache: { ttlMs: -1 } }, "cache.ttlMs", "expected a number of milliseconds, 0 or more, got -1"],
 	[{ cache: 5 }, "cache", "expected an object, got 5"],
+	[{ cache: "\u001b[31m\u202e" }, "cache", String.raw`got "\u001b[31m\u{202e}"`],
 	[{ threads: 0 }, "threads", `expected an integer from 1 to ${cores}, got 0`],
 	[{ threads: cores + 1 }, "threads", `expected an integer from 1 to ${cores}, got ${cores + 1}`],
 	[{ budgetMs: -1 }, "budgetMs", "got -1"],
@@ -81,6 +85,29 @@ for (const [options, path, rest] of common)
 		assertRefused(() => configure(options), path, rest);
 		assert.deepEqual(status(), before, "nothing is changed");
 	});
+
+test("suggest finds the nearest name, the first of several, and only if it is near", () => {
+	const known = "maxElements dimensions ttlMs embedder modelPath threads id".split(" ");
+	const rows = {
+		maxElements: ["maxElement", "max_elements", "MAXELEMENTS", "maxElemnets"],
+		dimensions: ["dimension", "dimentions"],
+		ttlMs: ["ttlms", "ttl", "ttlSm"],
+		modelPath: ["model"],
+		embedder: ["embeder", "embed"],
+		threads: ["thread"],
+		id: ["ids"],
+		undefined: ["tt", "modell", "x", "", "path", "capacity", "constructor", "__proto__", "ﾀﾃ👩‍🔬"],
+	};
+	for (const [expected, names] of Object.entries(rows))
+		for (const name of names) assert.equal(String(suggest(name, known)), expected, name);
+	for (const [expected, ...known] of [
+		["precision", "precisions", "precision"],
+		["precisian", "precisian", "precisien"],
+		["precisien", "precisien", "precisian"],
+	])
+		assert.equal(suggest("precisiom", known), expected);
+	assert.equal(suggest("ttlMs".repeat(2 ** 20), known), undefined);
+});
 
 test("Scorer accepts any string as the name of a profile", async () => {
 	const [other] = Object.values(weights({ novelty: 0, complexity: 1 }).profiles);

@@ -1,7 +1,6 @@
 //! Traces from JavaScript, and errors to it.
 
 mod error;
-mod suggest;
 pub mod trace;
 
 pub use error::{failure_value, forget_exception, or_throw, shown, thrown};
