@@ -46,10 +46,10 @@ function open() {
 		_getLocalCache: () => scorer.cache,
 		configure: (options) => attempt(() => native.configure(readOptions(options, SETTINGS))),
 		scoreWith: (trace, novelty, options = {}) => {
-			const { head, confidence } = readTrace(trace);
+			const { head } = readTrace(trace);
 			const { profiles } = readOptions(options, { profiles: kinds.profiles });
 			const { maxSimilarity, nearest } = readOptions(novelty, NOVELTY, "novelty");
-			const score = () => native.scoreWith(head, confidence, maxSimilarity, nearest, profiles);
+			const score = () => native.scoreWith(head, maxSimilarity, nearest, profiles);
 			return JSON.parse(attempt(score));
 		},
 		...Object.fromEntries(METHODS.map((name) => [name, scorer[name].bind(scorer)])),

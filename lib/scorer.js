@@ -103,12 +103,12 @@ module.exports = class Scorer {
 	#score(trace, options, reports) {
 		let adds;
 		const submit = (handle, { known, remember = true }) => {
-			const { head, text, objective, confidence } = readTrace(trace);
+			const { head, text, objective } = readTrace(trace);
 			const once = known === "again";
 			adds = remember;
 			// Only a report says whether the trace was known, or could be added.
 			const wants = reports || once || (adds && scored.hasSubscribers);
-			return this.#native.score(head, text, objective, confidence, handle, adds, once, wants);
+			return this.#native.score(head, text, objective, handle, adds, once, wants);
 		};
 		return this.#call(submit, options, SCORE, (outcome) => {
 			const [isKnown, given] = typeof outcome === "string" ? parse(outcome) : [];
@@ -126,17 +126,16 @@ module.exports = class Scorer {
 	async decide(trace, options) {
 		const given = callOptions(options, DECIDE);
 		const { exact = false, known, remember = "accepted" } = given;
-		const { head, text, objective, confidence } = readTrace(trace);
+		const { head, text, objective } = readTrace(trace);
 		const addsAll = remember === "all";
-		const judge = () => this.#native.judge(head, confidence, given.threshold, exact || addsAll);
+		const judge = () => this.#native.judge(head, given.threshold, exact || addsAll);
 		const { bounds, isRejected, threshold } = parse(attempt(judge));
 		const tooLow = `whatever its novelty, it scores at most ${bounds[1]}: below the threshold, ${threshold}`;
 		const hint = bounds[1] < threshold ? tooLow : null;
 		if (isRejected) return { accepted: false, score: null, bounds, novelty: null, hint };
 		const adds = remember === "accepted" ? threshold : addsAll;
 		const once = known === "again";
-		const submit = (handle) =>
-			this.#native.score(head, text, objective, confidence, handle, adds, once, true);
+		const submit = (handle) => this.#native.score(head, text, objective, handle, adds, once, true);
 		const [isKnown, report] = await this.#call(submit, { signal: given.signal }, SIGNAL, parse);
 		const { novelty, score } = report;
 		const accepted = score >= threshold;
@@ -154,8 +153,8 @@ module.exports = class Scorer {
 
 	remember(trace, options) {
 		const submit = (handle) => {
-			const { head, text, objective, confidence } = readTrace(trace);
-			return this.#native.remember(head, text, objective, confidence, handle);
+			const { head, text, objective } = readTrace(trace);
+			return this.#native.remember(head, text, objective, handle);
 		};
 		return this.#call(submit, options);
 	}

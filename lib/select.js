@@ -74,7 +74,7 @@ exports.select = async function select(native, call, closed, list, options = {})
 		const embed = async (trace, { signal }) => {
 			let facts;
 			const submit = (handle) => {
-				const { head, text, objective, confidence } = readTrace(trace);
+				const { head, text, objective } = readTrace(trace);
 				const { covers, success, success_from, stands_for } = trace.metadata;
 				const isCount = positive.fits(stands_for ?? 1);
 				check(isCount, "metadata.stands_for", positive.expected, stands_for, "INVALID_TRACE");
@@ -83,7 +83,7 @@ exports.select = async function select(native, call, closed, list, options = {})
 				const isFailed = !success && success_from !== "assumed";
 				const group = isBefore ? undefined : numberOf(trace, index++);
 				facts = [isBefore, isFailed, stands_for, covers, group];
-				return selection.embed(head, text, objective, confidence, handle);
+				return selection.embed(head, text, objective, handle);
 			};
 			return [await call(submit, signal), ...facts];
 		};

@@ -5,33 +5,12 @@ const { LONGEST_ID, describe, isObject, isString } = require("./options.js");
 
 // Copied, so that later changes of globals and prototypes have no effect.
 const { isArray } = Array;
-const { fromCharCode } = String;
+const { bind, call } = Function.prototype;
+const add = bind.call(call, Set.prototype.add);
+const sizeOf = bind.call(call, Object.getOwnPropertyDescriptor(Set.prototype, "size").get);
 
 /** Longer strings, in code units, are passed one by one, not joined. */
 const LONG = 8192;
-
-/** What src/js/trace.rs reads instead of a string: no string, or a tool without a name. */
-const NONE = "\0";
-const UNNAMED = "\x01";
-/** Precedes a length in two code units. */
-const LONG_LENGTH = "\x04";
-/** Added to a length in one code unit. */
-const RESERVED = 5;
-
-function field(text) {
-	const { length } = text;
-	if (length + RESERVED <= 0xffff) return fromCharCode(length + RESERVED) + text;
-	return LONG_LENGTH + fromCharCode(length >>> 16, length & 0xffff) + text;
-}
-
-/** The type of a step; those that the protocol knows are numbers. */
-function kindOf(type) {
-	if (type === "thought") return "\0";
-	if (type === "tool_call") return "\x01";
-	if (type === "observation") return "\x02";
-	if (type === "error_recovery") return "\x03";
-	return field(type);
-}
 
 /** A text as pieces. Filling an array would call setters on prototypes. */
 const piecesOf = (text) => ({ __proto__: null, length: 1, 0: text });
@@ -44,9 +23,8 @@ function check(fits, value, expected, at, step) {
 }
 
 /**
- * Returns the fields of a trace that scoring uses: `confidence`; `head`, one string of all short fields;
- * `text`, a string or its pieces; and `objective`, the length of the objective, with which the text begins.
- * Reads each of their properties once, and no other.
+ * Returns what scoring uses of a trace: `head`, which src/js/trace.rs describes; `text`, a string or its pieces; and
+ * `objective`, the length of the objective, with which the text begins. Reads each of their properties once, and no other.
  */
 function readTrace(trace) {
 	check(isObject(trace), trace, "an object", "trace");
@@ -85,14 +63,21 @@ function readTrace(trace) {
 	check(isObject(list) && isArray(list), list, "an array", "steps");
 	const { length } = list;
 	const count = typeof length === "number" ? length : 0;
-	let steps = "";
+	const types = new Set();
+	/** All tools without a name count as one. */
+	const tools = new Set();
+	let last;
+	let recoveries = 0;
 	// The length of a proxy may not be an integer.
-	for (let index = 0; index + 1 <= count; index++) {
+	let index = 0;
+	for (; index + 1 <= count; index++) {
 		const step = list[index];
 		check(isObject(step), step, "an object", "", index);
 		const { type } = step;
 		check(isString(type), type, "a string", ".type", index);
-		steps += kindOf(type);
+		add(types, type);
+		last = type;
+		if (type === "error_recovery") recoveries += 1;
 
 		const { content } = step;
 		const said = content ?? "";
@@ -105,25 +90,35 @@ function readTrace(trace) {
 		if (text.length > LONG) flush();
 
 		const { tool } = step;
-		if (tool === undefined || tool === null) {
-			steps += NONE;
-			continue;
-		}
+		if (tool === undefined || tool === null) continue;
 		check(isObject(tool), tool, "an object, null or nothing", ".tool", index);
 		const { name } = tool;
 		check(name === undefined || isString(name), name, "a string", ".tool.name", index);
-		steps += name === undefined ? UNNAMED : field(name);
+		add(tools, name);
 	}
 
 	const { id } = trace;
 	// Longer ids are ignored.
-	const isKept = isString(id) && id.length <= LONGEST_ID;
+	const known = isString(id) && id.length <= LONGEST_ID ? id : undefined;
 	// Stores and snapshots have ids in UTF-8, in which these would be one.
-	check(!isKept || id.isWellFormed(), id, "a string without lone surrogates", "id");
-	const known = field(domain) + (isKept ? field(id) : NONE);
-	const head = (success ? "\x01" : "\0") + known + steps;
+	check(known?.isWellFormed() ?? true, id, "a string without lone surrogates", "id");
 	if (pieces !== undefined) flush();
-	return { head, text: pieces ?? text, objective: objective.length, confidence };
+	const isThought = index === 1 && last === "thought";
+	return {
+		head: [
+			domain,
+			known,
+			success,
+			confidence,
+			index,
+			sizeOf(types),
+			sizeOf(tools),
+			recoveries,
+			isThought,
+		],
+		text: pieces ?? text,
+		objective: objective.length,
+	};
 }
 
 module.exports = { piecesOf, readTrace };

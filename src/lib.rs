@@ -20,10 +20,7 @@ use knowledgepulse_scoring::{
     scorer::{Report, Times},
 };
 use knowledgepulse_workers::available_cores;
-use napi::{
-    Env, Result,
-    bindgen_prelude::{Object, Utf16String},
-};
+use napi::{Env, Result, bindgen_prelude::Object};
 use napi_derive::napi;
 
 use env::{EnvState, FindRuntime};
@@ -59,13 +56,12 @@ pub fn log_formats() -> Vec<&'static str> {
 #[napi(catch_unwind)]
 pub fn score_with(
     env: &Env,
-    head: Utf16String,
-    confidence: f64,
+    head: js::trace::Head,
     similarity: Option<f64>,
     nearest: Option<String>,
     weights: Option<Vec<Profile>>,
 ) -> Result<String> {
-    let trace = or_throw(env, js::trace::trace(&head, confidence))?;
+    let trace = or_throw(env, js::trace::trace(head))?;
     let id = nearest.map(Into::into);
     let novelty = Novelty::Given(similarity.map(|similarity| Nearest { similarity, id }));
     let score = Score::of(&trace, novelty, &or_throw(env, profiles(weights))?);

@@ -20,7 +20,6 @@ use napi::{
     Env, Result,
     bindgen_prelude::{
         Buffer, BufferSlice, Either, Either5, Float32Array, JavaScriptClassExt, Object, Unknown,
-        Utf16String,
     },
 };
 use napi_derive::napi;
@@ -30,7 +29,7 @@ use crate::{
     env::{EnvState, Outbox, Scorers, in_background, spawn},
     js::{
         or_throw, thrown, to_json,
-        trace::{text_of, trace},
+        trace::{Head, text_of, trace},
     },
     model::{self, Choice, Mode, ModelEmbedder, Warning},
     options::{ScorerConfig, read_scorer_options},
@@ -60,14 +59,13 @@ impl NativeSelection {
     pub fn embed<'a>(
         &self,
         env: &'a Env,
-        head: Utf16String,
+        head: Head,
         text: Unknown<'a>,
         objective: u32,
-        confidence: f64,
         handle: Option<&mut Handle>,
     ) -> Result<Unknown<'a>> {
         self.scorer.submit_with(self.embedder.clone(), env, handle, false, |embedder| {
-            let input = read_input(env, embedder, (&head, confidence), (&text, Some(objective)))?;
+            let input = read_input(env, embedder, head, (&text, Some(objective)))?;
             Ok(Work::Candidate(input, self.against_memory))
         })
     }
@@ -181,23 +179,22 @@ impl NativeScorer {
     /// Resolves to the score of a trace, or with `reports` to JSON: whether its id was known, and its report. `remember` is
     /// whether it is added to the memory, or the least score for that; `again` is [`Input::before_own`].
     ///
-    /// Here and below, `head`, `text`, `objective` and `confidence` are those of a trace, from `lib/trace.js`, and `handle`
+    /// Here and below, `head`, `text` and `objective` are those of a trace, from `lib/trace.js`, and `handle`
     /// can end the call. Wrong arguments throw; later failures reject the promise.
     #[napi(catch_unwind)]
     pub fn score<'a>(
         &self,
         env: &'a Env,
-        head: Utf16String,
+        head: Head,
         text: Unknown<'a>,
         objective: u32,
-        confidence: f64,
         handle: Option<&mut Handle>,
         remember: Either<bool, f64>,
         again: bool,
         reports: bool,
     ) -> Result<Unknown<'a>> {
         self.submit(env, handle, reports, |embedder| {
-            let input = read_input(env, embedder, (&head, confidence), (&text, Some(objective)))?;
+            let input = read_input(env, embedder, head, (&text, Some(objective)))?;
             let input = Input { before_own: again, ..input };
             Ok(match remember {
                 Either::A(true) => Work::Score(input),
@@ -211,15 +208,13 @@ impl NativeScorer {
     pub fn remember<'a>(
         &self,
         env: &'a Env,
-        head: Utf16String,
+        head: Head,
         text: Unknown<'a>,
         objective: u32,
-        confidence: f64,
         handle: Option<&mut Handle>,
     ) -> Result<Unknown<'a>> {
         self.submit(env, handle, false, |embedder| {
-            read_input(env, embedder, (&head, confidence), (&text, Some(objective)))
-                .map(Work::Remember)
+            read_input(env, embedder, head, (&text, Some(objective))).map(Work::Remember)
         })
     }
 
@@ -309,14 +304,13 @@ impl NativeScorer {
     pub fn judge(
         &self,
         env: &Env,
-        head: Utf16String,
-        confidence: f64,
+        head: Head,
         threshold: Option<f64>,
         needs_score: bool,
     ) -> Result<String> {
         let embedder = self.embedder(env)?;
         let threshold = threshold.unwrap_or(embedder.threshold);
-        let trace = or_throw(env, trace(&head, confidence))?;
+        let trace = or_throw(env, trace(head))?;
         let judged = self.engine.judge(&trace, threshold, needs_score);
         let (bounds, is_rejected) = or_throw(env, judged)?;
         let found = json!({ "bounds": bounds, "isRejected": is_rejected, "threshold": threshold });
@@ -486,13 +480,8 @@ fn read_text(embedder: &ModelEmbedder, (text, objective): GivenText) -> Result<T
     }
 }
 
-fn read_input(
-    env: &Env,
-    embedder: &ModelEmbedder,
-    (head, confidence): (&[u16], f64),
-    text: GivenText,
-) -> Result<Input> {
-    let trace = or_throw(env, trace(head, confidence))?;
+fn read_input(env: &Env, embedder: &ModelEmbedder, head: Head, text: GivenText) -> Result<Input> {
+    let trace = or_throw(env, trace(head))?;
     Ok(Input { trace, text: read_text(embedder, text)?, before_own: false })
 }
 

@@ -142,7 +142,7 @@ fn check(value: &Value, trace: &Trace, text: &str, plain: &Plain) {
     assert_eq!(Some(trace.success()), expected["metadata"]["success"].as_bool());
     assert_eq!(Some(trace.confidence().to_bits()), confidence);
     assert_eq!(trace.id().map(|id| &**id), expected["id"].as_str());
-    assert_eq!(Some(trace.steps().len()), expected["steps"].as_array().map(Vec::len));
+    assert_eq!(Some(trace.steps().count), expected["steps"].as_array().map(Vec::len));
     assert_eq!(text, plain.text);
 
     let mut limited = Limited { text: String::new(), room: text.len() * 3 / 4, is_full: false };

@@ -1,4 +1,4 @@
-//! A trace as `lib/trace.js` passes it: the head, a string with all short fields, and the text.
+//! A trace as `lib/trace.js` passes it: the head, with what a score needs, and the text.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use knowledgepulse_embedder::TextBuffer;
 use knowledgepulse_scoring::{
     Error, Trace,
     embed::Text,
-    trace::{Confidence, KINDS, Step},
+    trace::{Confidence, Steps},
 };
 use napi::{
     Result,
@@ -14,77 +14,17 @@ use napi::{
     check_status, sys,
 };
 
-/// Reads a trace from its head.
-///
-/// A head has code units: 1 for success or 0, the domain, the id, and for each step its type and the name of
-/// its tool. A string is its length plus [`Head::RESERVED`] and its units, or [`Head::LONG`], its length in two
-/// units, and its units. Instead of a string, a known type is its index in [`KINDS`], a missing id or tool is
-/// 0, and a tool without a name is 1.
-pub fn trace(head: &[u16], confidence: f64) -> std::result::Result<Trace, Error> {
-    let parse = || {
-        let (success, rest) = head.split_first()?;
-        let mut head = Head(rest);
-        let domain = head.field(String::from_utf16_lossy)?.ok()?;
-        let id = head.field(String::from_utf16_lossy)?.ok();
-        let mut steps = Vec::new();
-        while !head.0.is_empty() {
-            let kind = match head.field(compared)? {
-                Ok(kind) => kind.into(),
-                Err(known) => (*KINDS.get(known)?).into(),
-            };
-            let tool = match head.field(compared)? {
-                Ok(name) => Some(Some(name.into_boxed_str())),
-                Err(Head::NONE) => None,
-                Err(_) => Some(None),
-            };
-            steps.push(Step { kind, tool });
-        }
-        let confidence = Confidence::new(confidence)?;
-        Some(Trace::new(domain.into_boxed_str(), *success == 1, confidence, steps, id))
-    };
-    parse().ok_or_else(|| Error::internal("the fields of a trace could not be read"))
-}
+/// The domain, the id, whether it succeeded and its confidence; and of the steps the fields of [`Steps`].
+pub type Head = (String, Option<String>, bool, f64, u32, u32, u32, u32, bool);
 
-/// Converts a name that is only compared, and not ASCII: a character of another plane for each unit, so that names stay
-/// distinct if they have lone surrogates.
-fn compared(name: &[u16]) -> String {
-    name.iter().filter_map(|unit| char::from_u32(0x1_0000 | u32::from(*unit))).collect()
-}
-
-/// The rest of a head.
-struct Head<'a>(&'a [u16]);
-
-impl<'a> Head<'a> {
-    const NONE: usize = 0;
-    const LONG: usize = 4;
-    /// Smaller units are not lengths.
-    const RESERVED: usize = 5;
-
-    fn unit(&mut self) -> Option<usize> {
-        let (first, rest) = self.0.split_first()?;
-        self.0 = rest;
-        Some(usize::from(*first))
-    }
-
-    /// Takes a string, or the unit instead of one as an error. `None` if the head has ended.
-    fn field(
-        &mut self,
-        convert: fn(&[u16]) -> String,
-    ) -> Option<std::result::Result<String, usize>> {
-        let length = match self.unit()? {
-            Self::LONG => (self.unit()? << 16) | self.unit()?,
-            reserved @ ..Self::LONG => return Some(Err(reserved)),
-            length => length - Self::RESERVED,
-        };
-        let (text, rest): (&'a [u16], _) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        // Far faster than decoding, and nearly always sufficient.
-        let ascii = || text.iter().map(|unit| *unit as u8).collect();
-        Some(Ok(match text.iter().all(|unit| *unit < 0x80) {
-            true => String::from_utf8(ascii()).unwrap_or_default(),
-            false => convert(text),
-        }))
-    }
+/// Returns the trace of a head.
+pub fn trace(head: Head) -> std::result::Result<Trace, Error> {
+    let (domain, id, success, confidence, count, types, tools, recoveries, is_thought) = head;
+    let [count, types, tools, recoveries] = [count, types, tools, recoveries].map(|n| n as usize);
+    let confidence = Confidence::new(confidence)
+        .ok_or_else(|| Error::internal("the confidence of a trace was not checked"))?;
+    let steps = Steps { count, types, tools, recoveries, is_thought };
+    Ok(Trace::new(domain.into(), success, confidence, steps, id))
 }
 
 /// Returns as much of a text as `buffer` takes. A long text is an array-like of pieces; a short one is a

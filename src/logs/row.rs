@@ -30,7 +30,7 @@ pub fn line_of(
     group: Option<String>,
 ) -> impl FnOnce(Result<Outcome>, &ModelEmbedder) -> Slot + Send + use<> {
     let id = trace.id().map(|id| id.to_string());
-    let (domain, steps) = (trace.domain().to_owned(), trace.steps().len());
+    let (domain, steps) = (trace.domain().to_owned(), trace.steps().count);
     let (success, confidence) = (trace.success(), trace.confidence());
     let objective = objective.chars().take(OBJECTIVE_CHARS).collect();
     move |result, embedder| {

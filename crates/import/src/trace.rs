@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use knowledgepulse_scoring::{
     Error, Invalid, Result, Trace,
-    trace::{Confidence, Step, quote},
+    trace::{Confidence, Steps, quote},
 };
 use serde::Serialize;
 
@@ -80,17 +80,16 @@ impl ImportedTrace {
         });
         // What is written after an error would be cut off.
         let _ = [&*made.task.objective].into_iter().chain(texts).try_for_each(&mut write);
-        let tool = |content: &Content| match content {
-            Content::Text { .. } => None,
-            Content::Call { tool, .. } => Some(Some(tool.name.as_str().into())),
-        };
-        let steps = made.steps.iter().map(|step| Step::new(step.kind, tool(&step.content)));
+        let steps = made.steps.iter().map(|step| match &step.content {
+            Content::Text { .. } => (step.kind, None),
+            Content::Call { tool, .. } => (step.kind, Some(Some(&*tool.name))),
+        });
         let confidence = made.outcome.confidence;
         let confidence = Confidence::new(confidence)
             .ok_or_else(|| invalid(&"outcome.confidence", CONFIDENCE, confidence.to_string()))?;
         let Metadata { task_domain, success, .. } = &made.metadata;
         let id = Some(made.id.clone());
-        Ok(Trace::new((**task_domain).into(), *success, confidence, steps.collect(), id))
+        Ok(Trace::new((**task_domain).into(), *success, confidence, Steps::of(steps), id))
     }
 
     /// Returns the objective.
@@ -145,12 +144,17 @@ pub fn read_trace(trace: Value, mut write: impl FnMut(&str) -> fmt::Result) -> R
 
     let steps = read(root.get("steps"), &"steps", "an array", Value::as_array)?;
     let steps = steps.enumerate().map(|(index, value)| step(index, value, &mut push));
-    let steps = steps.collect::<Result<_>>()?;
+    let steps = Steps::of(steps.collect::<Result<Vec<_>>>()?);
     let id = root.text("id");
     Ok(Trace::new(domain.into(), success, confidence, steps, id.map(Into::into)))
 }
 
-fn step(index: usize, value: Value, push: &mut impl FnMut(&str)) -> Result<Step> {
+/// Reads the type of a step, and the name of its tool.
+fn step<'d>(
+    index: usize,
+    value: Value<'d>,
+    push: &mut impl FnMut(&str),
+) -> Result<(&'d str, Option<Option<&'d str>>)> {
     let step = object(Some(value), &format_args!("steps[{index}]"))?;
     let kind = string(step.get("type"), &format_args!("steps[{index}].type"))?;
 
@@ -160,12 +164,12 @@ fn step(index: usize, value: Value, push: &mut impl FnMut(&str)) -> Result<Step>
         push(read(Some(content), &place, "a string, null or nothing", Value::as_str)?);
     }
 
-    let Some(tool) = step.member("tool") else { return Ok(Step::new(kind, None)) };
+    let Some(tool) = step.member("tool") else { return Ok((kind, None)) };
     let place = format_args!("steps[{index}].tool");
     let tool = read(Some(tool), &place, "an object, null or nothing", container)?;
     let place = format_args!("steps[{index}].tool.name");
     let name = tool.get("name").map(|name| string(Some(name), &place)).transpose()?;
-    Ok(Step::new(kind, Some(name.map(Into::into))))
+    Ok((kind, Some(name)))
 }
 
 /// An array is an object, too.

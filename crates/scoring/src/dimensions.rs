@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::trace::Trace;
+use crate::trace::{Steps, Trace};
 
 /// The four dimensions, each in \[0, 1\].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -22,13 +22,13 @@ pub struct Dimensions {
 impl Dimensions {
     /// Measures `trace`. Novelty, which needs an embedding and a cache, comes from outside.
     pub fn of(trace: &Trace, novelty: f64) -> Self {
-        let steps = trace.steps().len() as f64;
-        let types = trace.unique_types() as f64 / 4.0 * 0.5;
-        let recovery = if trace.error_recoveries() > 0 { 0.3 } else { 0.0 };
+        let Steps { count, types, tools, recoveries, .. } = trace.steps();
+        let (steps, types) = (count as f64, types as f64 / 4.0 * 0.5);
+        let recovery = if recoveries > 0 { 0.3 } else { 0.0 };
         Self {
             complexity: (types + recovery + steps / 20.0 * 0.2).min(1.0),
             novelty,
-            tool_diversity: (trace.unique_tools() as f64 / steps.max(1.0) * 3.0).min(1.0),
+            tool_diversity: (tools as f64 / steps.max(1.0) * 3.0).min(1.0),
             outcome_confidence: trace.confidence() * if trace.success() { 1.0 } else { 0.3 },
         }
     }

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! ```
-//! use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace, trace::{Confidence, Step}};
+//! use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace, trace::{Confidence, Steps}};
 //!
-//! let steps = vec![Step::new("tool_call", Some(Some("ledger".into()))), Step::new("observation", None)];
+//! let steps = Steps::of([("tool_call", Some(Some("ledger"))), ("observation", None)]);
 //! let confidence = Confidence::new(0.9).expect("a number in [0, 1]");
 //! let trace = Trace::new("finance".into(), true, confidence, steps, None);
 //! let score = Score::of(&trace, Novelty::EmptyCache, &Profiles::default());

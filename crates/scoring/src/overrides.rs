@@ -12,19 +12,15 @@ struct Rule {
 }
 
 const RULES: [Rule; 3] = [
-    Rule {
-        name: "single-thought",
-        applies: |trace| matches!(trace.steps(), [step] if &*step.kind == "thought"),
-        correct: |_| 0.1,
-    },
+    Rule { name: "single-thought", applies: |trace| trace.steps().is_thought, correct: |_| 0.1 },
     Rule {
         name: "error-recovery",
-        applies: |trace| trace.error_recoveries() > 2 && trace.success(),
+        applies: |trace| trace.steps().recoveries > 2 && trace.success(),
         correct: |score| (score + 0.1).min(1.0),
     },
     Rule {
         name: "low-tool-diversity",
-        applies: |trace| trace.unique_tools() == 1,
+        applies: |trace| trace.steps().tools == 1,
         correct: |score| (score - 0.1).max(0.0),
     },
 ];

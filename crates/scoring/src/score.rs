@@ -55,10 +55,10 @@ impl Score {
     /// not depend on novelty. So scores lie between those for 0 and 1, which are computed in the same order.
     ///
     /// ```
-    /// use knowledgepulse_scoring::{Profiles, Score, Trace, trace::{Confidence, Step}};
+    /// use knowledgepulse_scoring::{Profiles, Score, Trace, trace::{Confidence, Steps}};
     ///
     /// let confidence = Confidence::new(0.5).expect("a number in [0, 1]");
-    /// let steps = vec![Step::new("thought", None)];
+    /// let steps = Steps::of([("thought", None)]);
     /// let trace = Trace::new("code".into(), true, confidence, steps, None);
     /// assert_eq!(Score::bounds(&trace, &Profiles::default()), [0.1, 0.1]);
     /// ```

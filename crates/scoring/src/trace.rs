@@ -3,12 +3,7 @@
 //! A [`Trace`] is valid by construction: it need not be checked again. Readers of traces, from JavaScript or from JSON,
 //! check each field and call [`Trace::new`]. The text of a trace is not part of it.
 
-use std::borrow::Cow;
-
 use crate::id::Id;
-
-/// The types of steps that the protocol knows.
-pub const KINDS: [&str; 4] = ["thought", "tool_call", "observation", "error_recovery"];
 
 /// The maximum length of a string in an error message, in characters.
 const SHOWN: usize = 40;
@@ -21,20 +16,32 @@ pub fn quote(text: &str) -> String {
     }
 }
 
-/// One step of a trace, without its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// `type`. One that the protocol does not know counts as a further type.
-    pub kind: Cow<'static, str>,
-    /// The name of the `tool`, if there is one. All tools without a name count as one.
-    pub tool: Option<Option<Box<str>>>,
+/// The steps of a trace, as far as its score depends on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Steps {
+    /// The number of steps.
+    pub count: usize,
+    /// The number of distinct types. One that the protocol does not know counts as a further type.
+    pub types: usize,
+    /// The number of distinct names of tools. All tools without a name count as one.
+    pub tools: usize,
+    /// The number of steps of type `error_recovery`.
+    pub recoveries: usize,
+    /// Whether there is only one step, of type `thought`.
+    pub is_thought: bool,
 }
 
-impl Step {
-    /// Returns a step. A type that the protocol knows takes no memory.
-    pub fn new(kind: &str, tool: Option<Option<Box<str>>>) -> Self {
-        let known = KINDS.iter().find(|known| **known == kind);
-        Self { kind: known.map_or_else(|| kind.to_owned().into(), |known| (*known).into()), tool }
+impl Steps {
+    /// Counts steps: the type of each, and the name of its tool, `Some(None)` if that has none.
+    pub fn of<'a>(steps: impl IntoIterator<Item = (&'a str, Option<Option<&'a str>>)>) -> Self {
+        let (types, tools): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
+        Self {
+            count: types.len(),
+            recoveries: types.iter().filter(|kind| **kind == "error_recovery").count(),
+            is_thought: types == ["thought"],
+            types: distinct(types),
+            tools: distinct(tools.into_iter().flatten().collect()),
+        }
     }
 }
 
@@ -62,7 +69,7 @@ pub struct Trace {
     domain: Box<str>,
     success: bool,
     confidence: Confidence,
-    steps: Vec<Step>,
+    steps: Steps,
     id: Option<Id>,
 }
 
@@ -72,7 +79,7 @@ impl Trace {
         domain: Box<str>,
         success: bool,
         confidence: Confidence,
-        steps: Vec<Step>,
+        steps: Steps,
         id: Option<String>,
     ) -> Self {
         Self { domain, success, confidence, steps, id: id.and_then(Id::new) }
@@ -98,30 +105,14 @@ impl Trace {
         self.confidence.0
     }
 
-    /// Returns the steps in order.
-    pub fn steps(&self) -> &[Step] {
-        &self.steps
-    }
-
-    /// Returns the number of steps of type `error_recovery`.
-    pub fn error_recoveries(&self) -> usize {
-        self.steps.iter().filter(|step| &*step.kind == "error_recovery").count()
-    }
-
-    /// Returns the number of distinct tool names in steps with a tool.
-    pub fn unique_tools(&self) -> usize {
-        distinct(self.steps.iter().filter_map(|step| step.tool.as_ref()))
-    }
-
-    /// Returns the number of distinct step types.
-    pub fn unique_types(&self) -> usize {
-        distinct(self.steps.iter().map(|step| &step.kind))
+    /// Returns the steps.
+    pub fn steps(&self) -> Steps {
+        self.steps
     }
 }
 
-fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> usize {
+fn distinct<T: Ord>(mut items: Vec<T>) -> usize {
     // Most traces have a few steps, for which sorting is faster than hashing.
-    let mut items: Vec<_> = items.collect();
     items.sort_unstable();
     items.dedup();
     items.len()

@@ -236,7 +236,11 @@ fn tile<S: Simd, const REGISTERS: usize, const ROWS: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Profiles, Trace, embed::Embedded, trace::Confidence};
+    use crate::{
+        Profiles, Trace,
+        embed::Embedded,
+        trace::{Confidence, Steps},
+    };
 
     /// The name of a width, the sums, and the greatest values.
     type Found = (&'static str, Vec<f64>, Vec<(f64, usize)>);
@@ -281,7 +285,7 @@ mod tests {
         let numbers = (0..length).map(|i| ((i * 37 + seed * 61) % 101) as f32 / 50.0 - 0.8);
         let embedded = Embedded { embedding: numbers.collect(), ..Embedded::default() };
         let confidence = Confidence::new(0.5).expect("a number in [0, 1]");
-        let trace = Trace::new("code".into(), true, confidence, Vec::new(), None);
+        let trace = Trace::new("code".into(), true, confidence, Steps::default(), None);
         Candidate::new(&trace, Ok(embedded), None, &Profiles::default())
             .in_group(None, seed % 2 == 1)
             .standing_for(1, 1.0 + (seed % 3) as f64)
