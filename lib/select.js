@@ -69,10 +69,9 @@ exports.select = async function select(native, call, closed, list, options = {})
 	const total = isKnown ? against.length + list.length : undefined;
 	let done = 0;
 
-	async function* embedAll(traces, isBefore) {
+	async function embedAll(traces, isBefore) {
 		let index = 0;
-		const embed = async (trace, { signal }) => {
-			let facts;
+		const embed = (trace, { signal }) => {
 			const submit = (handle) => {
 				const { head, text, objective } = readTrace(trace);
 				const { covers, success, success_from, stands_for } = trace.metadata;
@@ -82,26 +81,21 @@ exports.select = async function select(native, call, closed, list, options = {})
 				check(isSum, "metadata.covers", sum.expected, covers, "INVALID_TRACE");
 				const isFailed = !success && success_from !== "assumed";
 				const group = isBefore ? undefined : numberOf(trace, index++);
-				facts = [isBefore, isFailed, stands_for, covers, group];
-				return selection.embed(head, text, objective, handle);
+				const facts = [isBefore, isFailed, stands_for, covers, group];
+				return selection.embed(head, text, objective, ...facts, handle);
 			};
-			return [await call(submit, signal), ...facts];
+			return call(submit, signal);
 		};
-		for await (const candidate of inOrder(embed, traces, { signal }, closed)) {
+		for await (const _ of inOrder(embed, traces, { signal }, closed)) {
 			done += 1;
 			onProgress?.({ stage: "embed", done, total });
-			yield candidate;
 		}
 	}
 
 	try {
-		// What was kept before is read last, because it may depend on what the list has, and added first.
-		const waiting = [];
-		for await (const candidate of embedAll(list, false))
-			if (given.against) waiting.push(candidate);
-			else selection.add(...candidate);
-		for await (const kept of embedAll(against, true)) selection.add(...kept);
-		for (const candidate of waiting) selection.add(...candidate);
+		// What was kept before is read last, because it may depend on what the list has.
+		await embedAll(list, false);
+		await embedAll(against, true);
 		for (;;) {
 			const json = await call((handle) => selection.advance(handle), signal);
 			const { progress, selected } = JSON.parse(json);

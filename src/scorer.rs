@@ -19,7 +19,7 @@ use knowledgepulse_workers::{CancelToken, SELECTIONS, fault};
 use napi::{
     Env, Result,
     bindgen_prelude::{
-        Buffer, BufferSlice, Either, Either5, Float32Array, JavaScriptClassExt, Object, Unknown,
+        Buffer, BufferSlice, Either, Either4, Float32Array, JavaScriptClassExt, Object, Unknown,
     },
 };
 use napi_derive::napi;
@@ -39,22 +39,21 @@ use crate::{
 /// The default number of results of `similar`.
 const K: NonZeroUsize = NonZeroUsize::new(10).expect("not 0");
 
-/// A trace for a selection, until it is added to that.
-#[napi(js_name = "Candidate")]
-pub struct NativeCandidate(Option<Box<Candidate>>, Held);
-
 /// A selection. Its steps take it, and put it back unless they fail.
 #[napi(js_name = "Selection")]
 pub struct NativeSelection {
     scorer: NativeScorer,
     embedder: Arc<ModelEmbedder>,
     against_memory: bool,
-    selection: Arc<Mutex<Option<(Selection, Held)>>>,
+    slot: Arc<Mutex<Slot>>,
 }
+
+/// A selection, and candidates that are added to it when all traces that were kept before have been, with their memory.
+type Slot = Option<(Selection, Vec<Candidate>, Held)>;
 
 #[napi]
 impl NativeSelection {
-    /// Resolves to a `Candidate`.
+    /// Embeds a trace and adds it, as one that was kept `before` or as a candidate. Must resolve before the first step.
     #[napi(catch_unwind)]
     pub fn embed<'a>(
         &self,
@@ -62,44 +61,36 @@ impl NativeSelection {
         head: Head,
         text: Unknown<'a>,
         objective: u32,
-        handle: Option<&mut Handle>,
-    ) -> Result<Unknown<'a>> {
-        self.scorer.submit_with(self.embedder.clone(), env, handle, false, |embedder| {
-            let input = read_input(env, embedder, head, (&text, Some(objective)))?;
-            Ok(Work::Candidate(input, self.against_memory))
-        })
-    }
-
-    /// Adds a candidate, or a trace that was kept before. Must be called before the first step.
-    #[napi(catch_unwind)]
-    pub fn add(
-        &self,
-        one: &mut NativeCandidate,
         before: bool,
         failed: bool,
         stands_for: Option<u32>,
         covers: Option<f64>,
         group: Option<u32>,
-    ) {
-        let NativeCandidate(one, own) = one;
-        if let (Some((selection, held)), Some(one)) = (&mut *lock(&self.selection), one.take()) {
-            held.take_over(own);
+        handle: Option<&mut Handle>,
+    ) -> Result<Unknown<'a>> {
+        let read = |embedder: &ModelEmbedder| {
+            let input = read_input(env, embedder, head, (&text, Some(objective)))?;
+            Ok(Work::Candidate(input, self.against_memory))
+        };
+        let slot = self.slot.clone();
+        let add = move |one: Candidate| {
+            let Some((selection, candidates, held)) = &mut *lock(&slot) else { return };
+            held.add(one.memory());
+            let number = stands_for.unwrap_or(1);
+            let covers = covers.unwrap_or(f64::from(number));
             match before {
-                true => selection.add_before(*one),
-                false => {
-                    let number = stands_for.unwrap_or(1);
-                    let one = one.in_group(group, failed);
-                    selection.add(one.standing_for(number, covers.unwrap_or(f64::from(number))));
-                }
+                true => selection.add_before(one),
+                false => candidates.push(one.in_group(group, failed).standing_for(number, covers)),
             }
-        }
+        };
+        self.scorer.submit_with(self.embedder.clone(), env, handle, false, read, add)
     }
 
     /// Does a step. Resolves to JSON: the progress, and at the end the selected traces.
     #[napi(catch_unwind)]
     pub fn advance<'env>(&self, env: &'env Env, handle: Option<&Handle>) -> Result<Unknown<'env>> {
         let cancel = handle.map(|handle| handle.cancel.clone()).unwrap_or_default();
-        let (engine, slot) = (self.scorer.engine.clone(), self.selection.clone());
+        let (engine, slot) = (self.scorer.engine.clone(), self.slot.clone());
         let advance = move || {
             let check = || match cancel.is_cancelled() {
                 true => Err(Error::aborted()),
@@ -107,11 +98,12 @@ impl NativeSelection {
             };
             check()?;
             let over = || Error::internal("the selection is over");
-            let (mut selection, held) = lock(&slot).take().ok_or_else(over)?;
+            let (mut selection, candidates, held) = lock(&slot).take().ok_or_else(over)?;
+            candidates.into_iter().for_each(|one| selection.add(one));
             let progress = selection.advance(&check)?;
             let selected = selection.selected();
             if selected.is_none() {
-                *lock(&slot) = Some((selection, held));
+                *lock(&slot) = Some((selection, Vec::new(), held));
             }
             Ok(json!({ "progress": progress, "selected": selected }).to_string())
         };
@@ -122,14 +114,14 @@ impl NativeSelection {
     /// Drops all traces, on another thread because there may be many.
     #[napi(catch_unwind)]
     pub fn end(&self) {
-        if let Some(selection) = lock(&self.selection).take() {
+        if let Some(selection) = lock(&self.slot).take() {
             spawn(&SELECTIONS, move || Ok(selection), drop);
         }
     }
 }
 
-fn lock<T>(selection: &Mutex<T>) -> MutexGuard<'_, T> {
-    selection.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[napi(js_name = "Scorer")]
@@ -242,8 +234,8 @@ impl NativeScorer {
             per_group: most(per_group),
         });
         let held = Held::new(&EnvState::of(env)?.held);
-        let selection = Arc::new(Mutex::new(Some((selection, held))));
-        Ok(NativeSelection { scorer: self.clone(), embedder, against_memory, selection })
+        let slot = Arc::new(Mutex::new(Some((selection, Vec::new(), held))));
+        Ok(NativeSelection { scorer: self.clone(), embedder, against_memory, slot })
     }
 
     /// Resolves to the most similar traces in the memory, as JSON.
@@ -421,7 +413,7 @@ impl NativeScorer {
         reports: bool,
         read: impl FnOnce(&ModelEmbedder) -> Result<Work>,
     ) -> Result<Unknown<'env>> {
-        self.submit_with(self.embedder(env)?, env, handle, reports, read)
+        self.submit_with(self.embedder(env)?, env, handle, reports, read, drop)
     }
 
     fn submit_with<'env>(
@@ -431,6 +423,7 @@ impl NativeScorer {
         handle: Option<&mut Handle>,
         reports: bool,
         read: impl FnOnce(&ModelEmbedder) -> Result<Work>,
+        select: impl FnOnce(Candidate) + Send + 'static,
     ) -> Result<Unknown<'env>> {
         let read = || {
             fault::point("submit");
@@ -445,19 +438,15 @@ impl NativeScorer {
                 warning.emit(env);
             }
             Ok(match outcome {
-                Outcome::Candidate(one) => {
-                    let mut held = Held::new(&EnvState::of(env)?.held);
-                    held.set(one.memory());
-                    Either5::E(NativeCandidate(Some(one), held))
-                }
+                Outcome::Candidate(one) => Either4::D(select(*one)),
                 Outcome::Scored(report) if reports => {
-                    Either5::A(to_json(&(report.is_known, report))?)
+                    Either4::A(to_json(&(report.is_known, report))?)
                 }
-                Outcome::Scored(report) => Either5::B(report.score.value),
-                Outcome::Found(found) => Either5::A(to_json(&found)?),
-                Outcome::Removed(count) => Either5::B(count as f64),
-                Outcome::Embedded(vector) => Either5::C(Float32Array::new(vector.into_vec())),
-                Outcome::Remembered | Outcome::WarmedUp(_) => Either5::D(()),
+                Outcome::Scored(report) => Either4::B(report.score.value),
+                Outcome::Found(found) => Either4::A(to_json(&found)?),
+                Outcome::Removed(count) => Either4::B(count as f64),
+                Outcome::Embedded(vector) => Either4::C(Float32Array::new(vector.into_vec())),
+                Outcome::Remembered | Outcome::WarmedUp(_) => Either4::D(()),
             })
         };
         let reply = Box::new(move |result| deferred.settle(result, answer));

@@ -28,10 +28,9 @@ impl Held {
         self.bytes = bytes;
     }
 
-    /// Takes over the bytes of another.
-    pub fn take_over(&mut self, other: &mut Self) {
-        self.bytes += other.bytes;
-        other.bytes = 0;
+    /// Adds to the number of bytes.
+    pub fn add(&mut self, bytes: usize) {
+        self.set(bytes.saturating_add(self.bytes as usize));
     }
 }
 
