@@ -7,8 +7,8 @@ import { importsOf } from "./imports.mjs";
 import { ALWAYS, manifestText, withAddresses } from "./pack.mjs";
 import { PLATFORMS } from "./platforms.mjs";
 
-/** Of the main package, in bytes, as {@link mainSize} counts. */
-const MAIN_LIMIT = 175_000;
+/** Of the main package, in bytes, as {@link mainSize} counts: some kilobytes above what it has, for sentences of a release. */
+const MAIN_LIMIT = 180_000;
 /** The longest that GitHub permits: 39 characters of an owner, 100 of a name. */
 const LONGEST_URL = `https://github.com/${"o".repeat(39)}/${"n".repeat(100)}`;
 /** The total size of an installation. */
