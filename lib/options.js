@@ -4,6 +4,9 @@ const { fileURLToPath } = require("node:url");
 const { isPromise } = require("node:util/types");
 const { ScoringError } = require("./errors.js");
 
+/** Loaded when needed, because it may be missing. */
+const addon = () => require("./native.js").native;
+
 const isFunction = (value) => typeof value === "function";
 const isNumber = (value) => typeof value === "number";
 const isObject = (value) => typeof value === "object" && value !== null;
@@ -16,26 +19,11 @@ const LONGEST_ID = 1024;
 const isId = (id) =>
 	isString(id) && (3 * id.length <= LONGEST_ID || Buffer.byteLength(id) <= LONGEST_ID);
 
-/** The longest text in a message, in characters. */
-const SHOWN = 40;
-
-/** Quotes the beginning of a text; of one that may have a password, only what is before that: `"postgres://…"`. */
-function quote(text) {
-	const start = text.slice(0, 100);
-	const [secret] = /^.*?(?::\/\/|password=)/s.exec(start) ?? [];
-	const letters = [...(secret === undefined ? start : `${secret}…`)];
-	const quoted = JSON.stringify(letters.slice(0, SHOWN).join(""));
-	const escaped = quoted.replace(
-		/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-		(letter) => `\\u{${letter.codePointAt(0).toString(16)}}`,
-	);
-	return letters.length > SHOWN ? `${escaped}…` : escaped;
-}
-
 /** Formats a value for an error message: `42`, `"abc"`, `an array`. */
 function describe(value) {
-	if (isString(value)) return quote(value);
-	if (typeof value === "bigint") return `${quote(String(value)).replaceAll('"', "")}n`;
+	// Only its beginning is shown.
+	if (isString(value)) return addon().shown(value.slice(0, 100));
+	if (typeof value === "bigint") return `${addon().shown(String(value)).replaceAll('"', "")}n`;
 	if (typeof value === "symbol" || isFunction(value)) return `a ${typeof value}`;
 	if (isPromise(value)) return "a promise";
 	if (isObject(value)) return Array.isArray(value) ? "an array" : "an object";
@@ -221,7 +209,7 @@ function scorerOptions(options = {}, others = {}) {
 		...SETTINGS,
 		profiles,
 		cache: { ...any, read: (cache, path) => readOptions(cache, BOUNDS, path) },
-		threads: integer(require("./native.js").native.cores()),
+		threads: integer(addon().cores()),
 		budgetMs: time,
 		store: kind(
 			"a store with append() and read()",

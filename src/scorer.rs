@@ -438,7 +438,10 @@ impl NativeScorer {
                 warning.emit(env);
             }
             Ok(match outcome {
-                Outcome::Candidate(one) => Either4::D(select(*one)),
+                Outcome::Candidate(one) => {
+                    select(*one);
+                    Either4::D(())
+                }
                 Outcome::Scored(report) if reports => {
                     Either4::A(to_json(&(report.is_known, report))?)
                 }

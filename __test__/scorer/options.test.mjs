@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { configure, Scorer, status } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
 import { assertRefused } from "../support/refusals.mjs";
-import { novel, occupied, profiles, trace } from "../support/traces.mjs";
+import { novel, occupied, profiles, says, trace, words } from "../support/traces.mjs";
 
 const { suggest } = createRequire(import.meta.url)("../../lib/options.js");
 
@@ -60,7 +60,7 @@ const own = [
 	[{ cache: { maxElements: 0 } }, "cache.maxElements", "expected a positive integer, got 0"],
 	[{ cache: { ttlMs: -1 } }, "cache.ttlMs", "expected a number of milliseconds, 0 or more, got -1"],
 	[{ cache: 5 }, "cache", "expected an object, got 5"],
-	[{ cache: "\u001b[31m\u202e" }, "cache", String.raw`got "\u001b[31m\u{202e}"`],
+	[{ cache: "\u001b[31m\u202e" }, "cache", String.raw`got "\u{1b}[31m\u{202e}"`],
 	[{ threads: 0 }, "threads", `expected an integer from 1 to ${cores}, got 0`],
 	[{ threads: cores + 1 }, "threads", `expected an integer from 1 to ${cores}, got ${cores + 1}`],
 	[{ budgetMs: -1 }, "budgetMs", "got -1"],

@@ -118,8 +118,8 @@ test("another model or other bounds are STORE_MISMATCH in either mode", async ()
 	const { scorer, namespaces } = sharing();
 	await scorer().evaluateValue(first);
 	for (const [options, message] of [
-		[{ novelty: "run" }, /has model \w+, this scorer run: \w+$/],
-		[{ novelty: "words" }, /has model \w+, this scorer words$/],
+		[{ novelty: "run" }, /has model \w+, this scorer run 2: \w+$/],
+		[{ novelty: "words" }, /has model \w+, this scorer words 2$/],
 		[{ cache: { maxElements: 7 } }, /has maxElements 1000, this scorer 7$/],
 		[{ cache: { ttlMs: 5 } }, /has ttlMs null, this scorer 5$/],
 	])

@@ -64,6 +64,7 @@ pub fn or_throw<T>(env: &Env, result: std::result::Result<T, Error>) -> Result<T
 }
 
 /// Formats a text for an error message; of what may contain a password only the beginning: `"postgres://…"`.
+#[napi(catch_unwind)]
 pub fn shown(mut text: String) -> String {
     let ends = ["://", "password="].map(|mark| Some(text.find(mark)? + mark.len()));
     if let Some(end) = ends.into_iter().flatten().min() {
