@@ -154,9 +154,16 @@ impl NativeScorer {
             Either::A(bytes) => ("snapshot".into(), Some(Bytes::copy("snapshot", &bytes))),
             Either::B(path) => (path, None),
         };
-        let (scorers, lane) = (EnvState::of(env)?.scorers.clone(), config.embedder.lane());
+        let state = EnvState::of(env)?;
+        let mut held = Held::new(&state.held);
+        held.set(bytes.iter().flatten().map(|bytes| bytes.len()).sum());
+        state.tell_memory(env)?;
+        let (scorers, lane) = (state.scorers.clone(), config.embedder.lane());
         let restore = move || {
+            // Until the memory of the scorer holds them.
+            let mut held = held;
             let bytes = bytes.unwrap_or_else(|| Bytes::read(&source))?;
+            held.set(bytes.len());
             Self::with(config, Some((&source, bytes)), &scorers)
         };
         in_background(lane, env, restore)

@@ -91,7 +91,7 @@ describe("an addon without its package", { skip: process.platform === "win32" },
 			assert.equal(found.model, join(folder, "model"));
 			for (const text of [found.reason, found.warning]) {
 				assert.match(text, literally(join(folder, "model", "manifest.json")));
-				assert.match(text, /keep @knowledgepulse\/scoring external.*docs\/installation\.md/);
+				assert.match(text, /keep @knowledgepulse\/scoring external.*docs\/install\.md/);
 			}
 			assert.ok(!hasRun());
 		});

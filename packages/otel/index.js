@@ -109,6 +109,8 @@ exports.ScoringSpanProcessor = class ScoringSpanProcessor {
 		try {
 			const traces = importTraces(source, this.#importing);
 			for await (const { error, ...imported } of traces) {
+				// Spans may be of anything.
+				if (error?.code === "NO_TRACE") continue;
 				if (error) scores.push(this.#fail(error, root));
 				else {
 					const { key } = imported.provenance;

@@ -116,7 +116,6 @@ test("ScoringSpanProcessor makes one trace of an agent and another that it calls
 	assert.equal(trace.task.objective, "What do I need in Rome?");
 	assert.deepEqual(shortly(trace), [
 		["tool_call", "ask", { city: "Rome" }],
-		["observation", "How is the weather in Rome?"],
 		...STEPS,
 		["observation", "It is sunny in Rome."],
 		["thought", "Take sunglasses."],
