@@ -4,9 +4,7 @@
 use std::{fmt::Write, fs, sync::LazyLock};
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use knowledgepulse_embedder::{
-    MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer,
-};
+use knowledgepulse_embedder::{MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer};
 use knowledgepulse_test_support::package_folder;
 use knowledgepulse_workers::CancelToken;
 use libfuzzer_sys::fuzz_target;
