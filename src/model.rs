@@ -98,8 +98,11 @@ pub fn variables_of(env: &Env) -> Texts {
         process.get_named_property("env")
     };
     let Ok(variables) = variables() else { return Texts::new() };
-    let text =
-        |name| variables.get::<String>(&variable(name)).ok()?.filter(|text| !text.is_empty());
+    let text = |name| {
+        // Deno throws for what it does not allow to read.
+        let found = variables.get::<String>(&variable(name)).inspect_err(|_| forget_exception(env));
+        found.ok()?.filter(|text| !text.is_empty())
+    };
     NAMES.into_iter().filter_map(|name| Some((name, text(name)?))).collect()
 }
 
