@@ -42,6 +42,18 @@ const next = (bundler) => ({
 	serves: "/score",
 });
 
+const rollup = (name, program) => {
+	const bundle = `out/${name}.mjs`;
+	return {
+		name,
+		tool: "Rollup, Rolldown (tsdown)",
+		setting: "external: [/^@knowledgepulse\\//]",
+		build: [[toolNode, tool(program), "--config", "rollup.config.mjs", "--file", bundle]],
+		output: [bundle, MODULES],
+		start: [bundle],
+	};
+};
+
 /** The bundles of the forms, and what is not one. */
 export const deployments = [
 	...bundleForms
@@ -53,14 +65,8 @@ export const deployments = [
 			start: [file],
 			runtime: standalone ? [] : undefined,
 		})),
-	{
-		name: "Rollup",
-		tool: "Rollup",
-		setting: "external: [/^@knowledgepulse\\//]",
-		build: [[toolNode, tool("rollup/dist/bin/rollup"), "--config", "rollup.config.mjs"]],
-		output: ["out/rollup.mjs", MODULES],
-		start: ["out/rollup.mjs"],
-	},
+	rollup("Rollup", "rollup/dist/bin/rollup"),
+	rollup("Rolldown", "rolldown/bin/cli.mjs"),
 	{
 		name: "Node.js, single executable",
 		part: "node",

@@ -139,7 +139,6 @@ await store.close();
 ${PRINT}`,
 	"rollup.config.mjs": `export default {
 	input: "logs.mjs",
-	output: { file: "out/rollup.mjs" },
 	external: [/^@knowledgepulse\\//, /^node:/],
 };
 `,
