@@ -37,59 +37,47 @@ test("the declarations have examples that compile in strict mode", (t) => {
 	assert.equal(compileModules(t, examples, JSON.parse(config).compilerOptions), "");
 });
 
-/** What an example prints. */
+/** What a program of the checkout prints. */
 function printed(name, ...args) {
-	const command = [join(checkout, "examples", name), ...args];
+	const command = [join(checkout, name), ...args];
 	const { status, stdout, stderr } = spawnSync(process.execPath, command, { encoding: "utf8" });
 	assert.equal(status, 0, stderr);
 	return stdout;
 }
 
 test("examples/demo.mjs prints scores, an explanation, a session and a threshold", () => {
-	const stdout = printed("demo.mjs");
+	const stdout = printed("examples/demo.mjs");
 	assert.doesNotMatch(stdout, /undefined|NaN/);
 	for (const part of [/^flaky test found .* 0\.7290$/m, /time: .* in the model/, /^Imported from/m])
 		assert.match(stdout, part);
 	assert.match(stdout, /^A threshold of 0\.\d+ accepts \d+ of \d+ traces/m);
 });
 
-test("examples/what-scores-say.mjs prints the distribution and the AUC of each dimension", async (t) => {
-	const { traces } = await import("../../examples/traces.mjs");
-	const file = join(temporaryFolder(t), "runs.jsonl");
-	writeFileSync(file, traces.map((trace) => `${JSON.stringify(trace)}\n`).join(""));
-	const stdout = printed("what-scores-say.mjs", file);
-	assert.match(stdout, /^\d+ runs, \d+ of which succeeded$/m);
-	assert.equal(stdout.match(/^AUC of .*: \d\.\d\d/gm).length, 6);
-});
-
-test("examples/same-task.mjs tells runs of one task from others, for each kind of novelty", (t) => {
-	const file = join(temporaryFolder(t), "runs.jsonl");
-	const runs = ["Fix the parser", "Refund an order", "Sort the letters"].flatMap((objective) =>
-		[0, 1].map((run) => ({ ...trace({ objective }), id: `${objective}-${run}` })),
-	);
-	writeFileSync(file, runs.map((run) => JSON.stringify(run)).join("\n"));
-	const stdout = printed("same-task.mjs", file, "--task-from-id", "(.*)-");
-	assert.match(stdout, /^6 runs, 3 pairs of one task$/m);
-	assert.equal(stdout.match(/^(text|words|run) +1\.000 +100% +100%$/gm)?.length, 3, stdout);
-});
-
-test("examples/evidence.mjs shows that select covers tasks, and is a memory of them", (t) => {
+test("tools/evidence says what novelty, scores and kept runs say, of chat logs with labels", (t) => {
 	const folder = temporaryFolder(t);
-	const [file, plot] = [join(folder, "runs.jsonl"), join(folder, "plot.svg")];
-	const runs = ["Fix the parser", "Refund an order", "Sort the letters"].flatMap(
-		(objective, task) =>
-			[0, 1, 2].map((run) => ({
-				...trace({ objective, success: (task + run) % 2 > 0 }),
-				id: `${objective}-${run}`,
-			})),
-	);
-	writeFileSync(file, runs.map((run) => JSON.stringify(run)).join("\n"));
-	const options = ["--task-from-id", "(.*)-", "--share", "0.34", "--plot", plot];
-	const stdout = printed("evidence.mjs", file, ...options);
+	const labels = ["id,label,task"];
+	for (const [task, content] of ["Fix the parser", "Refund an order", "Sort the letters"].entries())
+		for (const run of [0, 1, 2]) {
+			const session_id = `${task}-${run}`;
+			const messages = [
+				{ session_id, role: "user", content },
+				{ session_id, role: "assistant", content: `${content}: done.` },
+			];
+			const lines = messages.map((message) => JSON.stringify(message)).join("\n");
+			writeFileSync(join(folder, `${session_id}.jsonl`), lines);
+			labels.push(`${session_id},${(task + run) % 2},${content}`);
+		}
+	const [file, plot] = ["labels.csv", "plot.svg"].map((name) => join(folder, name));
+	writeFileSync(file, labels.join("\n"));
+	const args = ["--labels", file, "--group", "task", "--share", "0.34", "--plot", plot];
+	const stdout = printed("tools/evidence/main.mjs", folder, ...args);
+	assert.equal(stdout.match(/^(text|words|run) +1\.000 +100% +100% *$/gm)?.length, 3, stdout);
+	assert.equal(stdout.match(/^AUC of .* \d\.\d\d \(/gm)?.length, 6, stdout);
 	assert.match(stdout, /^9 runs of 3 tasks, 3 kept$/m);
 	for (const name of ["select, success unknown", "select, success known"])
-		assert.match(stdout, new RegExp(`^${name} +1\\.00 \\(.*?1\\.00\\) .*? 1\\.00 `, "m"), stdout);
-	assert.match(stdout, /^random +0\.\d\d /m);
+		assert.match(stdout, new RegExp(`^${name} +1\\.00 \\(.*?\\) +1\\.00 `, "m"), stdout);
+	for (const name of ["random", "longest", "best score", "k-medoids", "one of each objective"])
+		assert.match(stdout, new RegExp(`^${name}.* \\d\\.\\d\\d \\(`, "m"));
 	assert.match(readFileSync(plot, "utf8"), /^<svg .*<circle/s);
 });
 

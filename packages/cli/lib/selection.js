@@ -196,4 +196,4 @@ class Selection {
 	}
 }
 
-module.exports = { Selection, keptEarlier, scored };
+module.exports = { Selection, grouping, keptEarlier, rowOf, scored };
