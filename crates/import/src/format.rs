@@ -21,6 +21,17 @@ pub struct Format {
     pub open: fn() -> Box<dyn FormatReader>,
 }
 
+impl Format {
+    /// Returns a format of agents that work on code.
+    pub const fn code(
+        name: &'static str,
+        fits: fn(Value, Option<&str>) -> bool,
+        open: fn() -> Box<dyn FormatReader>,
+    ) -> Self {
+        Self { name, domain: "code", fits, open }
+    }
+}
+
 /// Returns a new reader, for [`Format::open`].
 pub fn open<R: FormatReader + Default + 'static>() -> Box<dyn FormatReader> {
     Box::<R>::default()

@@ -32,6 +32,7 @@ mod messages;
 mod options;
 mod part;
 mod pattern;
+mod prelude;
 mod provenance;
 mod reader;
 mod report;

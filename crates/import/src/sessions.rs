@@ -3,44 +3,21 @@
 use std::{collections::BTreeMap, mem};
 
 use crate::{
-    format::{Format, FormatReader, Sink, open},
+    format::{FormatReader, Sink},
     ids::Ids,
     json::{MAX_TEXT, Members, Value},
     limits::TOO_MUCH_TEXT,
     run::Run,
 };
 
-/// The state of a run while its records are read.
-pub trait Session: Default + Send {
-    /// Reads a value that is a run by itself. Returns whether it is one.
-    fn read_whole(_value: Value, _out: &mut Sink) -> bool {
-        false
-    }
-
-    /// Returns the key of the session that a record begins; `None` if it belongs to this one, whose key is `_open`.
-    fn begins<'d>(&self, _record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
-        None
-    }
-
-    /// Returns the time of a record. The first one is that of the session.
-    fn time(record: Value<'_>) -> Option<Value<'_>> {
-        record.member("timestamp")
-    }
-
-    /// Returns whether a record of this type is one of this session; see [`FormatReader::takes`].
-    fn takes(&self, _record: Value, _kind: &str) -> bool {
-        false
-    }
-
-    /// Reads a record of a [`Sessions`].
-    fn read(&mut self, _record: Value, _run: &mut Run) {}
-
+/// What is known of a run beside what its records gave it.
+pub trait State: Default + Send + 'static {
     /// Returns whether a run can come of it. Without one, it takes no place of those with one.
     fn has_run(&self) -> bool {
         true
     }
 
-    /// Returns the size in bytes of the state outside the run.
+    /// Returns its size in bytes.
     fn size(&self) -> usize {
         0
     }
@@ -50,44 +27,68 @@ pub trait Session: Default + Send {
     }
 }
 
-/// Returns a format of agents that work on code, in whose logs one session follows another.
-pub const fn format<S: Session + 'static>(
-    name: &'static str,
-    fits: fn(Value, Option<&str>) -> bool,
-) -> Format {
-    Format { name, domain: "code", fits, open: open::<Sessions<S>> }
+impl State for () {}
+
+/// How the records of a log make sessions, of which one follows another.
+pub struct Rules<S> {
+    /// Returns the key of the session that a record begins; `None` if it belongs to that with this state and this key.
+    pub begins: for<'d> fn(&S, Value<'d>, Option<&str>) -> Option<Option<&'d str>>,
+    /// Returns whether a record of this type is one of this session; see [`FormatReader::takes`].
+    pub takes: fn(&S, Value, &str) -> bool,
+    /// Returns the time of a record. The first one is that of the session.
+    pub time: for<'d> fn(Value<'d>) -> Option<Value<'d>>,
+    pub read: fn(&mut S, Value, &mut Run),
+}
+
+impl<S> Rules<S> {
+    /// Returns the rules of a log that is one session, whose records have a `timestamp`.
+    pub fn of(read: fn(&mut S, Value, &mut Run)) -> Self {
+        Self {
+            begins: |_, _, _| None,
+            takes: |_, _, _| false,
+            time: |record| record.member("timestamp"),
+            read,
+        }
+    }
+}
+
+/// Returns the key of a session that another one begins: each record has it.
+pub fn another<'d>(key: Option<&'d str>, open: Option<&str>) -> Option<Option<&'d str>> {
+    (key != open).then_some(key)
 }
 
 /// Reads a log in which one session follows another.
-#[derive(Default)]
 pub struct Sessions<S> {
+    rules: Rules<S>,
     runs: Interleaved<S>,
     /// The number and the key of the session that goes on.
     open: Option<(u32, Option<String>)>,
 }
 
-impl<S: Session> Sessions<S> {
+/// Returns a reader of sessions, for [`Format::open`].
+pub fn sessions<S: State>(rules: Rules<S>) -> Box<dyn FormatReader> {
+    Box::new(Sessions { rules, runs: Interleaved::default(), open: None })
+}
+
+impl<S: State> Sessions<S> {
     /// Returns the session that goes on; `None` if there is none, or if it was too large.
     fn session(&self) -> Option<&S> {
         let (number, _) = self.open.as_ref()?;
-        self.runs.runs.get(number).map(|open| &open.session)
+        self.runs.runs.get(number).map(|open| &open.state)
     }
 }
 
-impl<S: Session> FormatReader for Sessions<S> {
+impl<S: State> FormatReader for Sessions<S> {
     fn takes(&self, record: Value) -> bool {
         let kind = record.text("type").unwrap_or_default();
-        self.session().unwrap_or(&S::default()).takes(record, kind)
+        (self.rules.takes)(self.session().unwrap_or(&S::default()), record, kind)
     }
 
     /// Reads a record into its session. A record before the first session begins one.
     fn read(&mut self, record: Value, out: &mut Sink) {
-        if S::read_whole(record, out) {
-            return;
-        }
         let open_key = self.open.as_ref().and_then(|(_, key)| key.as_deref());
         let session = self.session();
-        let begun = session.unwrap_or(&S::default()).begins(record, open_key);
+        let begun = (self.rules.begins)(session.unwrap_or(&S::default()), record, open_key);
         // The rest of a session that is too large is skipped, so that it does not become another one.
         let begun = begun.filter(|key| session.is_some() || *key != open_key);
         let number = match (begun, &self.open) {
@@ -101,8 +102,9 @@ impl<S: Session> FormatReader for Sessions<S> {
             }
         };
         if self.runs.runs.contains_key(&number) {
-            self.runs.add(number, out, |session, run, _| {
-                run.record(S::time(record), |run| session.read(record, run));
+            let Rules { time, read, .. } = self.rules;
+            self.runs.add(number, out, |state, run, _| {
+                run.record(time(record), |run| read(state, record, run));
             });
         }
     }
@@ -133,28 +135,28 @@ pub struct Interleaved<T> {
 
 struct OpenRun<T> {
     run: Run,
-    session: T,
+    state: T,
     used: u64,
 }
 
 struct Other<T> {
     key: String,
     line: u64,
-    session: T,
+    state: T,
 }
 
-impl<T: Session> Other<T> {
+impl<T: State> Other<T> {
     fn size(&self) -> usize {
-        size_of::<Self>() + self.key.len() + self.session.size()
+        size_of::<Self>() + self.key.len() + self.state.size()
     }
 
     /// Returns its run, and what is known of it.
     fn open(self, out: &Sink) -> (Run, T) {
-        (Run { key: Some(self.key), line: self.line, ..out.begin() }, self.session)
+        (Run { key: Some(self.key), line: self.line, ..out.begin() }, self.state)
     }
 }
 
-impl<T: Session> Interleaved<T> {
+impl<T: State> Interleaved<T> {
     /// Begins a run for a record, and returns its number.
     pub fn begin(&mut self, key: Option<&str>, out: &mut Sink) -> u32 {
         self.begun += 1;
@@ -164,14 +166,14 @@ impl<T: Session> Interleaved<T> {
     }
 
     /// Opens a run. If too many are open, the least recently used one ends.
-    fn open(&mut self, number: u32, run: Run, session: T, out: &mut Sink) {
+    fn open(&mut self, number: u32, run: Run, state: T, out: &mut Sink) {
         let oldest = self.runs.iter().min_by_key(|(_, open)| open.used).map(|(number, _)| *number);
         if let Some(oldest) = oldest.filter(|_| self.runs.len() == MAX_OPEN)
             && let Some(open) = self.runs.remove(&oldest)
         {
-            open.session.end(open.run, out);
+            open.state.end(open.run, out);
         }
-        self.runs.insert(number, OpenRun { run, session, used: 0 });
+        self.runs.insert(number, OpenRun { run, state, used: 0 });
     }
 
     /// Adds a record to a run, unless that has ended.
@@ -184,8 +186,8 @@ impl<T: Session> Interleaved<T> {
         let Some(open) = self.runs.get_mut(&number) else { return out.skip("late") };
         self.clock += 1;
         open.used = self.clock;
-        add(&mut open.session, &mut open.run, out);
-        if open.run.size() + open.session.size() > max_text(out) {
+        add(&mut open.state, &mut open.run, out);
+        if open.run.size() + open.state.size() > max_text(out) {
             out.too_large(open.run.line, TOO_MUCH_TEXT);
             self.runs.remove(&number);
         }
@@ -197,22 +199,22 @@ impl<T: Session> Interleaved<T> {
             None => {
                 self.begun += 1;
                 self.ids.insert(id, self.begun);
-                (self.begun, Other { key: id.into(), line: out.line, session: T::default() })
+                (self.begun, Other { key: id.into(), line: out.line, state: T::default() })
             }
             Some(number) => match self.others.remove(&number) {
-                None => return self.add(number, out, |session, _, out| add(session, out)),
+                None => return self.add(number, out, |state, _, out| add(state, out)),
                 Some(other) => {
                     self.size_of_others -= other.size();
                     (number, other)
                 }
             },
         };
-        add(&mut other.session, out);
-        if other.session.has_run() {
-            let (run, session) = other.open(out);
-            self.open(number, run, session, out);
+        add(&mut other.state, out);
+        if other.state.has_run() {
+            let (run, state) = other.open(out);
+            self.open(number, run, state, out);
             self.add(number, out, |_, _, _| ());
-        } else if other.session.size() > max_text(out) {
+        } else if other.state.size() > max_text(out) {
             out.too_large(other.line, TOO_MUCH_TEXT);
         } else {
             self.end_others(out, MAX_OTHERS.saturating_sub(other.size()));
@@ -229,15 +231,15 @@ impl<T: Session> Interleaved<T> {
         {
             self.size_of_others -= other.size();
             self.ids.remove(&other.key);
-            let (run, session) = other.open(out);
-            session.end(run, out);
+            let (run, state) = other.open(out);
+            state.end(run, out);
         }
     }
 
     /// Ends all runs, in the order in which they began.
     pub fn end_all(&mut self, out: &mut Sink) {
         self.end_others(out, 0);
-        mem::take(&mut self.runs).into_values().for_each(|open| open.session.end(open.run, out));
+        mem::take(&mut self.runs).into_values().for_each(|open| open.state.end(open.run, out));
     }
 }
 

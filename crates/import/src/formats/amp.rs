@@ -4,8 +4,7 @@
 //!
 //! - threads | `v` 85 | 2026-11-26 | written
 
-use super::prelude::*;
-use crate::{messages::content, part::Part};
+use crate::{messages::content, prelude::*};
 
 pub const FORMAT: Format = Format { name: "amp", domain: "code", fits, open: || Box::new(read) };
 

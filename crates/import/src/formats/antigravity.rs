@@ -5,9 +5,19 @@
 //! - transcripts in the tests of agent-sessions and codeburn | 1.1.14; 651e854f, ed8fa3af | 2026-11-28 | captured
 //! - failures, errors in the place of results | 1.1 | 2026-11-29 | written
 
-use super::prelude::*;
+use crate::prelude::*;
 
-pub const FORMAT: Format = sessions::format::<Session>("antigravity", fits);
+pub const FORMAT: Format = Format::code("antigravity", fits, || {
+    sessions(Rules {
+        begins: |(), record, _| {
+            let is_first = record.get("step_index")?.as_integer() == Some(0);
+            (is_first && record.text("source") == Some("USER_EXPLICIT")).then_some(None)
+        },
+        takes: |(), record, kind| fits(record, Some(kind)),
+        time: |record| record.member("created_at"),
+        ..Rules::of(|(), record, run| read(record, run))
+    })
+});
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     kind.is_some_and(|kind| kind.starts_with(|first: char| first.is_ascii_uppercase()))
@@ -15,49 +25,31 @@ fn fits(record: Value, kind: Option<&str>) -> bool {
         && record.text("source").is_some()
 }
 
-#[derive(Default)]
-pub struct Session;
-
-impl sessions::Session for Session {
-    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
-        let is_first = record.get("step_index")?.as_integer() == Some(0);
-        (is_first && record.text("source") == Some("USER_EXPLICIT")).then_some(None)
-    }
-
-    fn takes(&self, record: Value, kind: &str) -> bool {
-        fits(record, Some(kind))
-    }
-
-    fn time(record: Value<'_>) -> Option<Value<'_>> {
-        record.member("created_at")
-    }
-
-    fn read(&mut self, record: Value, run: &mut Run) {
-        run.harness = Harness::Antigravity;
-        let content = record.text("content").unwrap_or_default();
-        run.skipped.add_many("truncated", record.elements("truncated_fields").count() as u64);
-        match (record.text("type").unwrap_or_default(), record.text("source")) {
-            ("USER_INPUT", _) => read_user(content, run),
-            ("PLANNER_RESPONSE", _) => {
-                run.end_turn();
-                run.events.extend(record.name("thinking").map(Event::reasoned));
-                run.events.extend(record.name("content").map(Event::said));
-                run.read_each(record.member("tool_calls"), |run, call| {
-                    let input = input(call.object("args"));
-                    run.tool_call(call.name("name"), input, None);
-                });
-            }
-            (kind, source)
-                if kind == "ERROR_MESSAGE"
-                    || source == Some("MODEL") && (record.has("content") || kind != "GENERIC") =>
-            {
-                let is_error = kind == "ERROR_MESSAGE" || record.text("status") == Some("ERROR");
-                let failed = is_error.then_some(true);
-                let output = text_of(record.member("content"), &mut run.skipped);
-                run.tool_result(None, output, failed);
-            }
-            (kind, _) => run.skipped.add_record(kind),
+fn read(record: Value, run: &mut Run) {
+    run.harness = Harness::Antigravity;
+    let content = record.text("content").unwrap_or_default();
+    run.skipped.add_many("truncated", record.elements("truncated_fields").count() as u64);
+    match (record.text("type").unwrap_or_default(), record.text("source")) {
+        ("USER_INPUT", _) => read_user(content, run),
+        ("PLANNER_RESPONSE", _) => {
+            run.end_turn();
+            run.events.extend(record.name("thinking").map(Event::reasoned));
+            run.events.extend(record.name("content").map(Event::said));
+            run.read_each(record.member("tool_calls"), |run, call| {
+                let input = input(call.object("args"));
+                run.tool_call(call.name("name"), input, None);
+            });
         }
+        (kind, source)
+            if kind == "ERROR_MESSAGE"
+                || source == Some("MODEL") && (record.has("content") || kind != "GENERIC") =>
+        {
+            let is_error = kind == "ERROR_MESSAGE" || record.text("status") == Some("ERROR");
+            let failed = is_error.then_some(true);
+            let output = text_of(record.member("content"), &mut run.skipped);
+            run.tool_result(None, output, failed);
+        }
+        (kind, _) => run.skipped.add_record(kind),
     }
 }
 

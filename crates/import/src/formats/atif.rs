@@ -4,7 +4,7 @@
 //!
 //! - trajectories in the tests of Phoenix | ATIF 1.8; 9478f954 | 2026-11-22 | captured
 
-use super::prelude::*;
+use crate::prelude::*;
 
 pub const FORMAT: Format =
     Format { name: "atif", domain: "general", fits, open: || Box::new(read) };

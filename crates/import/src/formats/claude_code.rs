@@ -9,20 +9,12 @@
 
 use std::collections::BTreeMap;
 
-use super::prelude::*;
-use crate::{
-    call::Turn,
-    format::{FormatReader, open},
-    messages::{is_result_type, parts, result_of_part},
-    sessions::Interleaved,
-    text::joined,
-};
+use crate::{messages::{is_result_type, result_of_part}, prelude::*};
 
 /// Members that only records of sessions have.
 const OWN: [&str; 5] = ["sessionId", "uuid", "parentUuid", "leafUuid", "snapshot"];
 
-pub const FORMAT: Format =
-    Format { name: "claude-code", domain: "code", fits, open: open::<Records> };
+pub const FORMAT: Format = Format::code("claude-code", fits, open::<Records>);
 
 fn fits(object: Value, kind: Option<&str>) -> bool {
     let is_record = |kind| match kind {
@@ -109,7 +101,7 @@ struct Session {
 
 type Thought = (Turn, bool, String);
 
-impl sessions::Session for Session {
+impl State for Session {
     fn size(&self) -> usize {
         self.size
     }

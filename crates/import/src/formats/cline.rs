@@ -5,8 +5,7 @@
 //! - files of a task, compared with the source of Cline | | 2026-11-22 | written
 //! - sessions, compared with the source of Cline | 4.0 | 2026-11-28 | written
 
-use super::prelude::*;
-use crate::messages::is_message;
+use crate::{messages::is_message, prelude::*};
 
 pub const FORMAT: Format = Format { name: "cline", domain: "code", fits, open: || Box::new(read) };
 

@@ -8,10 +8,22 @@
 
 use std::mem;
 
-use super::prelude::*;
-use crate::ids::hash;
+use crate::prelude::*;
 
-pub const FORMAT: Format = sessions::format::<Session>("copilot-cli", fits);
+pub const FORMAT: Format = Format::code("copilot-cli", fits, || {
+    sessions(Rules {
+        begins: |_, record, _| {
+            (record.text("type")? == "session.start").then(|| record.object("data").name("sessionId"))
+        },
+        takes: |_, record, kind| {
+            let is_event = || kind.contains('.') && !record.has("specversion");
+            kind == "abort"
+                || is_end(record, Some(kind))
+                || record.object("data").is_some() && is_event()
+        },
+        ..Rules::of(Session::read)
+    })
+});
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     const SUBJECTS: &str = "session user assistant tool system hook subagent skill permission";
@@ -37,18 +49,9 @@ pub struct Session {
     reasoning: Option<u64>,
 }
 
-impl sessions::Session for Session {
-    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
-        (record.text("type")? == "session.start").then(|| record.object("data").name("sessionId"))
-    }
+impl State for Session {}
 
-    fn takes(&self, record: Value, kind: &str) -> bool {
-        let is_event = || kind.contains('.') && !record.has("specversion");
-        kind == "abort"
-            || is_end(record, Some(kind))
-            || record.object("data").is_some() && is_event()
-    }
-
+impl Session {
     fn read(&mut self, record: Value, run: &mut Run) {
         run.harness = Harness::Copilot;
         let kind = record.text("type").unwrap_or_default();
@@ -110,9 +113,7 @@ impl sessions::Session for Session {
             }
         }
     }
-}
 
-impl Session {
     fn reason(&mut self, text: Option<&str>, run: &mut Run) {
         let Some(text) = text else { return };
         let reasoning = (!text.is_empty()).then(|| hash(text));

@@ -6,10 +6,22 @@
 //! - older session files, whose records are messages | | 2026-11-28 | written
 //! - session files and streams in the tests of agent-sessions | 651e854f | 2026-11-28 | written
 
-use super::prelude::*;
+use crate::prelude::*;
 use super::{claude_code::USAGE, cursor, pi};
 
-pub const FORMAT: Format = sessions::format::<Session>("droid", fits);
+pub const FORMAT: Format = Format::code("droid", fits, || {
+    sessions(Rules {
+        begins: |(), record, open| {
+            let kind = record.text("type");
+            if kind == Some("session_start") {
+                return Some(record.first_name(&["id", "sessionId"]));
+            }
+            another(Some(of_stream(record, kind)?), open)
+        },
+        takes: |(), record, kind| takes(record, kind),
+        ..Rules::of(|(), record, run| read(record, run))
+    })
+});
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     kind == Some("session_start") && record.first_name(&["id", "sessionId"]).is_some()
@@ -34,42 +46,29 @@ fn of_stream<'d>(record: Value<'d>, kind: Option<&str>) -> Option<&'d str> {
     record.first_name(&["session_id", "sessionId"]).filter(|_| is_own)
 }
 
-#[derive(Default)]
-pub struct Session;
-
-impl sessions::Session for Session {
-    fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
-        let kind = record.text("type");
-        if kind == Some("session_start") {
-            return Some(record.first_name(&["id", "sessionId"]));
+fn takes(record: Value, kind: &str) -> bool {
+    let has = |names: &[&str]| names.iter().any(|name| record.has(name));
+    let is_of_stream = has(&["session_id", "sessionId"]);
+    match kind {
+        // The last ones are older session files, whose records are messages.
+        "message" if record.object("message").is_none() => {
+            (is_of_stream && has(&["text"]))
+                || ["timestamp", "role", "content"].iter().all(|name| record.has(name))
         }
-        of_stream(record, kind).filter(|id| open != Some(*id)).map(Some)
+        "message" => true,
+        "tool_call" | "tool_result" => is_of_stream && has(&["toolCallId", "toolId"]),
+        "system" | "completion" => of_stream(record, Some(kind)).is_some(),
+        "error" => is_of_stream && has(&["source"]),
+        kind => kind.ends_with("_state"),
     }
+}
 
-    fn takes(&self, record: Value, kind: &str) -> bool {
-        let has = |names: &[&str]| names.iter().any(|name| record.has(name));
-        let is_of_stream = has(&["session_id", "sessionId"]);
-        match kind {
-            // The last ones are older session files, whose records are messages.
-            "message" if record.object("message").is_none() => {
-                (is_of_stream && has(&["text"]))
-                    || ["timestamp", "role", "content"].iter().all(|name| record.has(name))
-            }
-            "message" => true,
-            "tool_call" | "tool_result" => is_of_stream && has(&["toolCallId", "toolId"]),
-            "system" | "completion" => of_stream(record, Some(kind)).is_some(),
-            "error" => is_of_stream && has(&["source"]),
-            kind => kind.ends_with("_state"),
-        }
-    }
-
-    fn read(&mut self, record: Value, run: &mut Run) {
-        run.harness = Harness::Droid;
-        if record.first(&["session_id", "sessionId"]).is_some() && !record.has("message") {
-            read_event(record, run);
-        } else {
-            pi::read(record, &["user", "assistant"], run);
-        }
+fn read(record: Value, run: &mut Run) {
+    run.harness = Harness::Droid;
+    if record.first(&["session_id", "sessionId"]).is_some() && !record.has("message") {
+        read_event(record, run);
+    } else {
+        pi::read_message(record, &["user", "assistant"], run);
     }
 }
 

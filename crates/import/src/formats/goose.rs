@@ -4,10 +4,22 @@
 //!
 //! - the messages and the stream, compared with messages in the tests of agentsview | 5152a340, 05132966 | 2026-11-28 | source
 
-use super::prelude::*;
-use crate::part::{Kind, parts};
+use crate::{part::Kind, prelude::*};
 
-pub const FORMAT: Format = sessions::format::<Session>("goose", fits);
+pub const FORMAT: Format = Format::code("goose", fits, || {
+    sessions(Rules {
+        begins: |(), record, _| messages(record).map(|_| record.name("id")),
+        takes: |(), record, kind| match kind {
+            "message" => record.object("message").has("created"),
+            kind => matches!(kind, "notification" | "model_change" | "error" | "complete"),
+        },
+        time: |record| {
+            let of_message = || record.object("message")?.member("created");
+            record.first(&["created", "created_at"]).or_else(of_message)
+        },
+        ..Rules::of(|(), record, run| read(record, run))
+    })
+});
 
 /// The types of parts that only Goose has.
 const OWN: [&str; 2] = ["toolRequest", "toolResponse"];
@@ -40,46 +52,24 @@ fn messages(object: Value<'_>) -> Option<Value<'_>> {
     list.as_array()?.any(|message| is_message(Some(message))).then_some(list)
 }
 
-#[derive(Default)]
-pub struct Session;
-
-impl sessions::Session for Session {
-    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
-        messages(record).map(|_| record.name("id"))
-    }
-
-    fn time(record: Value<'_>) -> Option<Value<'_>> {
-        record
-            .first(&["created", "created_at"])
-            .or_else(|| record.object("message")?.member("created"))
-    }
-
-    fn takes(&self, record: Value, kind: &str) -> bool {
-        match kind {
-            "message" => record.object("message").has("created"),
-            kind => matches!(kind, "notification" | "model_change" | "error" | "complete"),
+fn read(record: Value, run: &mut Run) {
+    if let Some(list) = messages(record) {
+        run.facts.place(record.name("working_dir"), None);
+        let config = record.object("model_config");
+        run.facts.model(config.name("model_name"));
+        for message in run.skipped.objects(Some(list)) {
+            run.record(message.member("created"), |run| read_message(message, run));
+            run.events.end_text();
         }
+        return;
     }
-
-    fn read(&mut self, record: Value, run: &mut Run) {
-        if let Some(list) = messages(record) {
-            run.facts.place(record.name("working_dir"), None);
-            let config = record.object("model_config");
-            run.facts.model(config.name("model_name"));
-            for message in run.skipped.objects(Some(list)) {
-                run.record(message.member("created"), |run| read_message(message, run));
-                run.events.end_text();
-            }
-            return;
-        }
-        match (record.text("type").unwrap_or("?"), record.object("message")) {
-            ("message", Some(message)) => read_message(message, run),
-            _ if is_line(record) => read_message(record, run),
-            (kind, _) => {
-                run.has_failed |= kind == "error";
-                run.facts.model(record.name("model"));
-                run.skipped.add_record(kind);
-            }
+    match (record.text("type").unwrap_or("?"), record.object("message")) {
+        ("message", Some(message)) => read_message(message, run),
+        _ if is_line(record) => read_message(record, run),
+        (kind, _) => {
+            run.has_failed |= kind == "error";
+            run.facts.model(record.name("model"));
+            run.skipped.add_record(kind);
         }
     }
 }

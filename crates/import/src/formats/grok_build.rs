@@ -5,9 +5,17 @@
 //! - `ConversationItem` of `xai-grok-sampling-types` | chat format 1 | 2026-11-29 | source
 //! - a session | | 2026-11-29 | written
 
-use super::prelude::*;
+use crate::prelude::*;
 
-pub const FORMAT: Format = sessions::format::<Session>("grok-build", fits);
+pub const FORMAT: Format = Format::code("grok-build", fits, || {
+    sessions(Rules {
+        begins: |(), record, _| (record.text("type") == Some("system")).then_some(None),
+        takes: |(), record, kind| {
+            fits(record, Some(kind)) || (kind == "reasoning" && record.list("summary").is_some())
+        },
+        ..Rules::of(|(), record, run| read(record, run))
+    })
+});
 
 pub fn fits(record: Value, kind: Option<&str>) -> bool {
     let is_part = |part: Value| part.has("type");
@@ -28,39 +36,26 @@ pub fn fits(record: Value, kind: Option<&str>) -> bool {
     }
 }
 
-#[derive(Default)]
-pub struct Session;
-
-impl sessions::Session for Session {
-    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
-        (record.text("type") == Some("system")).then_some(None)
-    }
-
-    fn takes(&self, record: Value, kind: &str) -> bool {
-        fits(record, Some(kind)) || (kind == "reasoning" && record.list("summary").is_some())
-    }
-
-    fn read(&mut self, record: Value, run: &mut Run) {
-        match record.text("type") {
-            Some("user") => read_user(record, run),
-            Some("tool_result") => {
-                run.read_as(Some("tool"), None, record);
-                run.skipped.add_many("part:image", record.elements("images").count() as u64);
-            }
-            Some("backend_tool_call") => {
-                let call = record.object("kind").unwrap_or(record);
-                // The search of X is a custom tool of the Responses API.
-                let kind = match call.text("tool_type") {
-                    Some("x_search") => "custom_tool_call",
-                    Some("code_interpreter") => "code_interpreter_call",
-                    _ => "web_search_call",
-                };
-                run.read_as(None, Some(kind), call);
-            }
-            kind => {
-                run.facts.model(record.name("model_id"));
-                run.read_as(None, kind, record);
-            }
+fn read(record: Value, run: &mut Run) {
+    match record.text("type") {
+        Some("user") => read_user(record, run),
+        Some("tool_result") => {
+            run.read_as(Some("tool"), None, record);
+            run.skipped.add_many("part:image", record.elements("images").count() as u64);
+        }
+        Some("backend_tool_call") => {
+            let call = record.object("kind").unwrap_or(record);
+            // The search of X is a custom tool of the Responses API.
+            let kind = match call.text("tool_type") {
+                Some("x_search") => "custom_tool_call",
+                Some("code_interpreter") => "code_interpreter_call",
+                _ => "web_search_call",
+            };
+            run.read_as(None, Some(kind), call);
+        }
+        kind => {
+            run.facts.model(record.name("model_id"));
+            run.read_as(None, kind, record);
         }
     }
 }

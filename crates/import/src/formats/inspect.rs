@@ -6,16 +6,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use crate::{
-    facts::Tokens,
-    format::{Format, Sink},
-    json::{self, Array, Document, Full, Index, Kind, Members, Value},
-    limits::TOO_MUCH_TEXT,
-    messages,
-    provenance::Origin,
-    run::Run,
-    time,
-};
+use crate::{json::Kind, limits::TOO_MUCH_TEXT, prelude::*};
 
 pub const FORMAT: Format =
     Format { name: "inspect", domain: "general", fits, open: || Box::new(read) };

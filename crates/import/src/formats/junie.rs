@@ -5,9 +5,17 @@
 //! - the readers of superbased-observer and of JunieViewer, which describe sessions of the CLI and of IntelliJ | 2026.2 | 2026-11-29 | source
 //! - a session | | 2026-11-29 | written
 
-use super::prelude::*;
+use crate::prelude::*;
 
-pub const FORMAT: Format = sessions::format::<Session>("junie", fits);
+pub const FORMAT: Format = Format::code("junie", fits, || {
+    sessions(Rules {
+        takes: |(), record, kind| {
+            kind.is_empty() && (fits(record, None) || record.has("timestampMs") && record.has("kind"))
+        },
+        time: |record| record.member("timestampMs"),
+        ..Rules::of(|(), record, run| read(record, run))
+    })
+});
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     kind.is_none()
@@ -23,34 +31,21 @@ const USAGE: [&str; 4] = ["inputTokens", "outputTokens", "cacheInputTokens", "ca
 /// The members that have the input of a call.
 const INPUTS: [&str; 4] = ["command", "files", "changes", "name"];
 
-#[derive(Default)]
-pub struct Session;
-
-impl sessions::Session for Session {
-    fn takes(&self, record: Value, kind: &str) -> bool {
-        kind.is_empty() && (fits(record, None) || record.has("timestampMs") && record.has("kind"))
-    }
-
-    fn time(record: Value<'_>) -> Option<Value<'_>> {
-        record.member("timestampMs")
-    }
-
-    fn read(&mut self, record: Value, run: &mut Run) {
-        let event = record.object("event").object("agentEvent");
-        let kind = event.text("kind").or_else(|| record.text("kind")).unwrap_or("?");
-        match (kind, event) {
-            ("UserPromptEvent", _) => {
-                run.end_turn();
-                run.has_failed = false;
-                run.say_human(&Vec::from_iter(record.text("prompt")));
-            }
-            (_, Some(block)) if kind.ends_with(BLOCK) && kind != "ToolBlockUpdatedEvent" => {
-                read_block(block, kind.trim_end_matches(BLOCK), run);
-            }
-            _ => {
-                run.skipped.add_record(kind);
-                read_other(kind, event, run);
-            }
+fn read(record: Value, run: &mut Run) {
+    let event = record.object("event").object("agentEvent");
+    let kind = event.text("kind").or_else(|| record.text("kind")).unwrap_or("?");
+    match (kind, event) {
+        ("UserPromptEvent", _) => {
+            run.end_turn();
+            run.has_failed = false;
+            run.say_human(&Vec::from_iter(record.text("prompt")));
+        }
+        (_, Some(block)) if kind.ends_with(BLOCK) && kind != "ToolBlockUpdatedEvent" => {
+            read_block(block, kind.trim_end_matches(BLOCK), run);
+        }
+        _ => {
+            run.skipped.add_record(kind);
+            read_other(kind, event, run);
         }
     }
 }

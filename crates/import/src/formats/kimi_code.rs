@@ -6,9 +6,18 @@
 //! - migrated sessions, prompts without messages, arguments in parts | protocol 1.0 to 1.10 | 2026-11-29 | written
 //! - a session of Kimi CLI in the tests of moraine, compared with its source | protocol 1.9; 517b648, 4a550eff | 2026-11-28 | written
 
-use super::prelude::*;
+use crate::prelude::*;
 
-pub const FORMAT: Format = sessions::format::<Session>("kimi-code", fits);
+pub const FORMAT: Format = Format::code("kimi-code", fits, || {
+    sessions(Rules {
+        begins: |_, record, _| (record.text("type")? == "metadata").then_some(None),
+        takes: |_, record, kind| {
+            (record.has("time") && kind.contains('.')) || (kind.is_empty() && fits(record, None))
+        },
+        time: |record| record.first(&["time", "timestamp", "created_at"]),
+        ..Rules::of(Session::read)
+    })
+});
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     match kind {
@@ -30,24 +39,20 @@ pub struct Session {
     call: Option<(Call, String)>,
 }
 
-impl sessions::Session for Session {
-    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
-        (record.text("type")? == "metadata").then_some(None)
-    }
-
-    fn takes(&self, record: Value, kind: &str) -> bool {
-        (record.has("time") && kind.contains('.')) || (kind.is_empty() && fits(record, None))
-    }
-
-    fn time(record: Value<'_>) -> Option<Value<'_>> {
-        record.first(&["time", "timestamp", "created_at"])
-    }
-
+impl State for Session {
     fn size(&self) -> usize {
         self.call.as_ref().map_or(0, |(_, arguments)| arguments.len())
             + self.prompt.as_ref().map_or(0, Document::size)
     }
 
+    fn end(mut self, mut run: Run, out: &mut Sink) {
+        self.end_call(&mut run);
+        self.ask(&mut run);
+        out.run(run);
+    }
+}
+
+impl Session {
     fn read(&mut self, record: Value, run: &mut Run) {
         run.harness = Harness::Kimi;
         run.facts.collected.launchers = &["Agent", "AgentSwarm"];
@@ -100,14 +105,6 @@ impl sessions::Session for Session {
         }
     }
 
-    fn end(mut self, mut run: Run, out: &mut Sink) {
-        self.end_call(&mut run);
-        self.ask(&mut run);
-        out.run(run);
-    }
-}
-
-impl Session {
     fn end_call(&mut self, run: &mut Run) {
         if let Some((call, arguments)) = self.call.take() {
             let is_whole = arguments.is_empty();

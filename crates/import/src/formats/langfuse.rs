@@ -7,16 +7,7 @@
 
 use std::collections::HashSet;
 
-use crate::{
-    format::{Format, FormatReader, Sink, open},
-    json::{Array, Document, Members, Value},
-    messages::{self, Conversation, Side, messages_of},
-    provenance::Origin,
-    run::Run,
-    sessions::{Interleaved, Session},
-    spans::{self, Span, SpanKind},
-    time,
-};
+use crate::{spans::{self, Span, SpanKind}, prelude::*};
 
 pub const FORMAT: Format =
     Format { name: "langfuse", domain: "general", fits, open: open::<Interleaved<Trace>> };
@@ -74,7 +65,7 @@ impl FormatReader for Interleaved<Trace> {
     }
 }
 
-impl Session for Trace {
+impl State for Trace {
     fn size(&self) -> usize {
         self.1
     }

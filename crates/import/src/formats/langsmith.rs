@@ -5,16 +5,7 @@
 //! - runs of LangChain's tracer | `@langchain/core` 1.4.0 | 2026-11-22 | captured
 //! - answers of `/runs/query` | | 2026-11-22 | written
 
-use crate::{
-    events::Event,
-    format::{Format, FormatReader, Sink, open},
-    json::{Array, Document, Index, Members, Value},
-    messages::{self, Conversation, Message, Messages, Side, Sides, messages_of},
-    run::Run,
-    sessions::{Interleaved, Session},
-    spans::{self, Recorded, Span, SpanKind, Spans},
-    time,
-};
+use crate::{spans::{self, Recorded, Span, SpanKind, Spans}, prelude::*};
 
 pub const FORMAT: Format =
     Format { name: "langsmith", domain: "general", fits, open: open::<Interleaved<Trace>> };
@@ -65,7 +56,7 @@ impl Interleaved<Trace> {
 #[derive(Default)]
 pub struct Trace(Spans);
 
-impl Session for Trace {
+impl State for Trace {
     fn size(&self) -> usize {
         self.0.size
     }

@@ -9,16 +9,7 @@
 //! - requests of coding agents, results that are JSON, rows of tables, Harmony, Cohere | | 2026-11-29 | written
 //! - `conversations` in the data of LLaMA-Factory and in the tests of moraine | 3075df15, 517b648 | 2026-11-28 | captured
 
-use crate::{
-    chat::SYSTEM,
-    format::{Format, FormatReader, Sink, open},
-    ids::hash,
-    json::{Array, Members, Value},
-    messages::{Message, Messages, Side, content_of, is_message, messages_of},
-    run::{Run, truth},
-    sessions::{Interleaved, Session, Sessions},
-    time,
-};
+use crate::{chat::SYSTEM, messages::{content_of, is_message}, run::truth, prelude::*};
 
 pub const FORMAT: Format =
     Format { name: "messages", domain: "general", fits, open: open::<Conversations> };
@@ -72,9 +63,8 @@ const MAX_OPEN_BYTES: usize = 64 << 20;
 pub struct Conversations {
     /// The conversations that may go on, in the order in which they began.
     open: Vec<Open>,
-    messages: Sessions<Lines>,
-    /// Those of tables, in which each has the id of its conversation.
-    rows: Interleaved<Lines>,
+    /// Those whose messages are values, by the ids in these; without one, it is empty.
+    rows: Interleaved<()>,
     /// How many conversations began before the first of these messages.
     before: Option<u64>,
     begun: u64,
@@ -99,16 +89,14 @@ impl FormatReader for Conversations {
             return self.add(run(value, out), out);
         }
         self.before.get_or_insert(self.begun);
-        let Some(id) = value.first_name(&CONVERSATION) else {
-            return self.messages.read(value, out);
-        };
-        let number = self.rows.ids.get(id).unwrap_or_else(|| {
-            let number = self.rows.begin(Some(id), out);
-            self.rows.ids.insert(id, number);
+        let id = value.first_name(&CONVERSATION);
+        let number = self.rows.ids.get(id.unwrap_or_default()).unwrap_or_else(|| {
+            let number = self.rows.begin(id, out);
+            self.rows.ids.insert(id.unwrap_or_default(), number);
             number
         });
-        self.rows.add(number, out, |lines, run, _| {
-            run.record(Lines::time(value), |run| lines.read(value, run));
+        self.rows.add(number, out, |(), run, _| {
+            run.record(time_of(value), |run| run.read_message(value));
         });
     }
 
@@ -120,7 +108,6 @@ impl FormatReader for Conversations {
         let before = self.before.unwrap_or(u64::MAX);
         let after = self.open.split_off(self.open.partition_point(|open| open.number <= before));
         self.hand_over(out);
-        self.messages.finish(out);
         self.rows.end_all(out);
         after.into_iter().for_each(|open| out.run(open.run));
     }
@@ -153,20 +140,6 @@ impl Conversations {
             let Some(oldest) = places.min_by_key(|place| self.open[*place].used) else { return };
             out.run(self.open.remove(oldest).run);
         }
-    }
-}
-
-/// A conversation of which each value is a message.
-#[derive(Default)]
-pub struct Lines;
-
-impl Session for Lines {
-    fn time(message: Value<'_>) -> Option<Value<'_>> {
-        time_of(message)
-    }
-
-    fn read(&mut self, message: Value, run: &mut Run) {
-        run.read_message(message);
     }
 }
 

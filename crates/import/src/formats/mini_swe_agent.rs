@@ -4,7 +4,7 @@
 //!
 //! - trajectories | format 1.1 | 2026-11-22 | written
 
-use super::prelude::*;
+use crate::prelude::*;
 use super::{messages, swe_agent, vscode_chat::USAGE};
 
 static COMMAND: Pattern =

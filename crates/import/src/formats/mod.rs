@@ -1,7 +1,5 @@
 //! The formats of logs, a file each, and how the format of a value is detected.
 
-mod prelude;
-
 use crate::{
     format::Format,
     json::{Array, Members, Value},

@@ -6,9 +6,17 @@
 //! - exports and streams | 1.3.17 | 2026-11-22 | source
 //! - `opencode session export`, exit codes of the stream | 2.0 | 2026-11-29 | written
 
-use super::prelude::*;
+use crate::prelude::*;
 
-pub const FORMAT: Format = sessions::format::<Session>("opencode", fits);
+pub const FORMAT: Format = Format::code("opencode", fits, || {
+    sessions(Rules {
+        begins: |(), record, open| match record.object("info") {
+            Some(info) if is_export(record) => Some(info.name("id")),
+            _ => another(record.name("sessionID"), open),
+        },
+        ..Rules::of(|(), record, run| read(record, run))
+    })
+});
 
 fn fits(object: Value, kind: Option<&str>) -> bool {
     let is_record = |kind| kind == "error" || object.object("part").is_some();
@@ -29,44 +37,22 @@ fn is_export_of_2(object: Value) -> bool {
     object.object("info").name("id").is_some() && is_message && !is_other
 }
 
-/// A session of a stream, whose records are the parts of answers.
-#[derive(Default)]
-pub struct Session;
-
-impl sessions::Session for Session {
-    fn read_whole(export: Value, out: &mut Sink) -> bool {
-        let Some(info) = export.object("info").filter(|_| is_export(export)) else { return false };
-        if info.text("parentID").is_some() {
-            out.skip("subagent");
-            return true;
-        }
-        let mut run = Run {
-            key: info.name("id").map(Into::into),
-            created_at: info.object("time").member("created").and_then(time::utc),
-            ..out.begin()
-        };
+/// Reads an export, or a part of an answer in a stream.
+fn read(record: Value, run: &mut Run) {
+    if let Some(info) = record.object("info").filter(|_| is_export(record)) {
+        run.left_out = info.text("parentID").map(|_| "subagent");
+        run.created_at = info.object("time").member("created").and_then(time::utc);
         let location = info.object("location").name("directory");
-        run.facts.place(location.filter(|_| is_export_of_2(export)), None);
-        for message in run.skipped.objects(export.member("messages")) {
-            read_message(message, &mut run);
-        }
-        out.run(run);
-        true
+        run.facts.place(location.filter(|_| is_export_of_2(record)), None);
+        let messages = run.skipped.objects(record.member("messages"));
+        return messages.for_each(|message| read_message(message, run));
     }
-
-    fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
-        let id = record.name("sessionID");
-        (open != id).then_some(id)
-    }
-
-    fn read(&mut self, record: Value, run: &mut Run) {
-        match (record.text("type").unwrap_or("?"), record.object("part")) {
-            ("text" | "reasoning" | "tool_use" | "step_start", Some(part)) => {
-                read_part(run, part);
-                run.end_step();
-            }
-            (kind, _) => run.skipped.add_record(kind),
+    match (record.text("type").unwrap_or("?"), record.object("part")) {
+        ("text" | "reasoning" | "tool_use" | "step_start", Some(part)) => {
+            read_part(run, part);
+            run.end_step();
         }
+        (kind, _) => run.skipped.add_record(kind),
     }
 }
 

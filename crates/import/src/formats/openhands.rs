@@ -4,9 +4,16 @@
 //!
 //! - events in the tests of trajectory, compared with the source of OpenHands' SDK | V1; 21ae92d, 7e6774f7 | 2026-11-28 | written
 
-use super::prelude::*;
+use crate::prelude::*;
 
-pub const FORMAT: Format = sessions::format::<Session>("openhands", fits);
+pub const FORMAT: Format = Format::code("openhands", fits, || {
+    sessions(Rules {
+        takes: |(), event, _| {
+            event.text("kind").and(event.name("id")).is_some() && event.has("timestamp")
+        },
+        ..Rules::of(|(), record, run| read(record, run))
+    })
+});
 
 fn fits(value: Value, kind: Option<&str>) -> bool {
     let is_event = |event: Value| {
@@ -22,21 +29,12 @@ fn fits(value: Value, kind: Option<&str>) -> bool {
     kind.is_none() && value.list("items").unwrap_or(value.alone()).any(is_event)
 }
 
-#[derive(Default)]
-pub struct Session;
-
-impl sessions::Session for Session {
-    fn takes(&self, event: Value, _kind: &str) -> bool {
-        event.text("kind").and(event.name("id")).is_some() && event.has("timestamp")
+fn read(value: Value, run: &mut Run) {
+    if !value.has("items") {
+        return read_event(value, run);
     }
-
-    fn read(&mut self, value: Value, run: &mut Run) {
-        if !value.has("items") {
-            return read_event(value, run);
-        }
-        for event in run.skipped.objects(value.get("items")) {
-            run.record(event.member("timestamp"), |run| read_event(event, run));
-        }
+    for event in run.skipped.objects(value.get("items")) {
+        run.record(event.member("timestamp"), |run| read_event(event, run));
     }
 }
 

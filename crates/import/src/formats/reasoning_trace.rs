@@ -8,14 +8,14 @@ use std::{fmt, mem};
 
 use serde_json::json;
 
-use super::prelude::*;
 use crate::{
     answers::answered_calls,
     chat::{Given, chat},
-    error::{Code, Error, Failure},
+    error::Failure,
     imported::Imported,
     limits::{MAX_VALUES, NO_MEMORY, TOO_MANY_VALUES},
     options::AssumeSuccess,
+    prelude::*,
     provenance::{IMPORTER, Provenance, Source},
     trace::{ImportedTrace, Kept, read_trace},
 };

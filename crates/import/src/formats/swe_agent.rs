@@ -4,7 +4,7 @@
 //!
 //! - a trajectory in the tests of SWE-agent | 3ea751c0 | 2026-11-22 | captured
 
-use super::prelude::*;
+use crate::prelude::*;
 
 pub const FORMAT: Format =
     Format { name: "swe-agent", domain: "code", fits, open: || Box::new(read) };

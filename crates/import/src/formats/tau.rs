@@ -6,7 +6,7 @@
 //! - results of τ²-bench | | 2026-11-22 | written
 //! - single simulations | | 2026-11-26 | written
 
-use super::prelude::*;
+use crate::prelude::*;
 
 pub const FORMAT: Format =
     Format { name: "tau", domain: "customer_service", fits, open: || Box::new(read) };

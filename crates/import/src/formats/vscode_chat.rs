@@ -13,10 +13,17 @@ use std::{
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::prelude::*;
-use crate::error::{Code, Error};
+use crate::prelude::*;
 
-pub const FORMAT: Format = sessions::format::<Session>("vscode-chat", fits);
+pub const FORMAT: Format = Format::code("vscode-chat", fits, || {
+    sessions(Rules {
+        begins: |_, record, _| {
+            is_session(record).then(|| snapshot(record).unwrap_or(record).name("sessionId"))
+        },
+        takes: |_, record, _| record.list("k").is_some() && kind(record).is_some(),
+        ..Rules::of(|session: &mut Session, record, _| session.add(record))
+    })
+});
 
 const UNSENT: &str = "expected a log of a known format, found a chat session of VS Code of which no request was sent";
 /// The names of the counts of tokens in answers of OpenAI.
@@ -48,16 +55,8 @@ pub struct Session {
     size: usize,
 }
 
-impl sessions::Session for Session {
-    fn begins<'d>(&self, record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
-        is_session(record).then(|| snapshot(record).unwrap_or(record).name("sessionId"))
-    }
-
-    fn takes(&self, record: Value, _kind: &str) -> bool {
-        record.list("k").is_some() && kind(record).is_some()
-    }
-
-    fn read(&mut self, record: Value, _run: &mut Run) {
+impl Session {
+    fn add(&mut self, record: Value) {
         let value = record.get("v");
         let mut node = |value: Option<Value>| {
             let json = raw(value);
@@ -81,7 +80,9 @@ impl sessions::Session for Session {
             (None, _) => {}
         }
     }
+}
 
+impl State for Session {
     fn size(&self) -> usize {
         self.size
     }

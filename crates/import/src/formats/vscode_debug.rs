@@ -5,10 +5,15 @@
 //! - `chatDebugFileLoggerService.ts` of Copilot Chat | | 2026-11-29 | source
 //! - a session | 0.65 | 2026-11-29 | written
 
-use super::prelude::*;
-use crate::messages::{Side, messages_of};
+use crate::prelude::*;
 
-pub const FORMAT: Format = sessions::format::<Session>("vscode-debug", fits);
+pub const FORMAT: Format = Format::code("vscode-debug", fits, || {
+    sessions(Rules {
+        begins: |(), record, open| another(record.name("sid"), open),
+        time: |record| record.member("ts"),
+        ..Rules::of(|(), record, run| read(record, run))
+    })
+});
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     kind.and(record.object("attrs")).is_some()
@@ -20,46 +25,32 @@ const USAGE: [&str; 4] = ["inputTokens", "outputTokens", "cachedTokens", ""];
 /// The end of a text that was cut.
 const CUT: &str = "[truncated]";
 
-#[derive(Default)]
-pub struct Session;
-
-impl sessions::Session for Session {
-    fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
-        let id = record.name("sid");
-        (id != open).then_some(id)
-    }
-
-    fn time(record: Value<'_>) -> Option<Value<'_>> {
-        record.member("ts")
-    }
-
-    fn read(&mut self, record: Value, run: &mut Run) {
-        let attributes = record.object("attrs");
-        let has_failed = record.text("status") == Some("error");
-        let texts = ["content", "args", "result", "response", "reasoning"];
-        let texts = texts.iter().filter_map(|name| attributes.text(name));
-        run.skipped.add_many("truncated", texts.filter(|text| text.ends_with(CUT)).count() as u64);
-        match record.text("type").unwrap_or("?") {
-            "user_message" => {
-                run.end_turn();
-                run.say_human(&Vec::from_iter(attributes.text("content")));
+fn read(record: Value, run: &mut Run) {
+    let attributes = record.object("attrs");
+    let has_failed = record.text("status") == Some("error");
+    let texts = ["content", "args", "result", "response", "reasoning"];
+    let texts = texts.iter().filter_map(|name| attributes.text(name));
+    run.skipped.add_many("truncated", texts.filter(|text| text.ends_with(CUT)).count() as u64);
+    match record.text("type").unwrap_or("?") {
+        "user_message" => {
+            run.end_turn();
+            run.say_human(&Vec::from_iter(attributes.text("content")));
+        }
+        "agent_response" => read_answer(attributes, run),
+        "tool_call" => {
+            let (turn, id) = (run.turn(), record.name("spanId"));
+            let input = CallInput::recorded(attributes.member("args"));
+            run.call(Call::new(record.name("name"), input, id, turn));
+            let output = text_of(attributes.first(&["result", "error"]), &mut run.skipped);
+            run.tool_result(id, output, Some(has_failed));
+        }
+        kind => {
+            if kind == "llm_request" {
+                run.facts.model(attributes.name("model"));
+                run.facts.add(Tokens::of(attributes, USAGE).map(Tokens::without_cache));
+                run.has_failed = has_failed;
             }
-            "agent_response" => read_answer(attributes, run),
-            "tool_call" => {
-                let (turn, id) = (run.turn(), record.name("spanId"));
-                let input = CallInput::recorded(attributes.member("args"));
-                run.call(Call::new(record.name("name"), input, id, turn));
-                let output = text_of(attributes.first(&["result", "error"]), &mut run.skipped);
-                run.tool_result(id, output, Some(has_failed));
-            }
-            kind => {
-                if kind == "llm_request" {
-                    run.facts.model(attributes.name("model"));
-                    run.facts.add(Tokens::of(attributes, USAGE).map(Tokens::without_cache));
-                    run.has_failed = has_failed;
-                }
-                run.skipped.add_record(kind);
-            }
+            run.skipped.add_record(kind);
         }
     }
 }

@@ -1,10 +1,7 @@
 //! Finds the messages in recorded values.
 
 use super::parts::is_call;
-use crate::{
-    json::{self, Array, Members, Value},
-    part::is_item,
-};
+use crate::{part::is_item, prelude::*};
 
 /// The side of a model call on which a value was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

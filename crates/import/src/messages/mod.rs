@@ -14,4 +14,4 @@ pub use self::{
     },
     parts::{call_of_part, content, result_of_part},
 };
-pub use crate::part::{is_result_type, is_typed, parts};
+pub use crate::part::{is_result_type, is_typed};

@@ -4,14 +4,9 @@ use std::mem;
 
 use super::Conversation;
 use crate::{
-    call::ToolResult,
-    events::Event,
-    harness::{AGENTS, Act, Harness, Words, begins},
-    json::{Members, Value, is_blank, trimmed},
-    part::parts,
-    pattern::{Pattern, regex},
-    provenance::Origin,
-    skipped::Skipped,
+    harness::{AGENTS, Act, Words, begins},
+    json::{is_blank, trimmed},
+    prelude::*,
     text::{elements, replaced, without},
 };
 

@@ -8,12 +8,7 @@ use std::{
 use super::span::Span;
 use crate::{
     answers::{Waiting, answered_calls},
-    call::Call,
-    events::Event,
-    json,
-    messages::Conversation,
-    run::Run,
-    skipped::Skipped,
+    prelude::*,
 };
 
 #[derive(Default)]

@@ -2,15 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::{
-    call::{Call, CallInput},
-    facts::Tokens,
-    format::Sink,
-    ids::Ids,
-    json::{self, Document, Kind, Members, Value},
-    messages::{Message, Messages, Side, Sides, messages_of},
-    run::truth,
-};
+use crate::{json::Kind, prelude::*, run::truth};
 
 /// A span as it is recorded, whose kind is not known until the whole trace is.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! The output of `codex exec --json`, which lacks what the user wrote.
 
-use crate::{call::qualified, formats::prelude::*};
+use crate::{call::qualified, prelude::*};
 
 pub(super) fn fits(record: Value, kind: Option<&str>) -> bool {
     match kind {

@@ -10,12 +10,15 @@ mod exec;
 
 use std::{collections::HashSet, mem};
 
-use crate::{
-    formats::prelude::*,
-    messages::{content, is_readable},
-};
+use crate::{messages::{content, is_readable}, prelude::*};
 
-pub const FORMAT: Format = sessions::format::<Session>("codex", fits);
+pub const FORMAT: Format = Format::code("codex", fits, || {
+    sessions(Rules {
+        begins: Session::begins,
+        takes: |_, record, kind| !kind.is_empty() && record.object("payload").is_some(),
+        ..Rules::of(Session::read)
+    })
+});
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     let kinds = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
@@ -45,18 +48,16 @@ pub struct Session {
     count: (u32, u64),
 }
 
-impl sessions::Session for Session {
+impl State for Session {}
+
+impl Session {
     fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
         if let Some(thread) = exec::thread(record) {
-            return (open != Some(thread)).then_some(Some(thread));
+            return another(Some(thread), open);
         }
         let id = meta(record)?.name("id");
         let is_known = self.is_after_meta || id.is_some_and(|id| self.ids.contains(id));
         (!is_known).then_some(id)
-    }
-
-    fn takes(&self, record: Value, kind: &str) -> bool {
-        !kind.is_empty() && record.object("payload").is_some()
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
@@ -94,9 +95,7 @@ impl sessions::Session for Session {
             }
         }
     }
-}
 
-impl Session {
     /// Collects the facts in the payload of a record that is no step.
     fn collect(&mut self, kind: &str, payload: Value, run: &mut Run) {
         const USAGE: [&str; 4] = ["input_tokens", "output_tokens", "cached_input_tokens", ""];

@@ -10,12 +10,28 @@ mod stream;
 pub use self::stream::output;
 
 use super::claude_code::read_end;
-use crate::{formats::prelude::*, messages::content};
+use crate::{messages::content, prelude::*};
 
 /// Cursor's placeholder for hidden text.
 const REDACTED: &str = "[REDACTED]";
 
-pub const FORMAT: Format = sessions::format::<Session>("cursor", fits);
+pub const FORMAT: Format = Format::code("cursor", fits, || {
+    sessions(Rules {
+        begins: |_, record, open| {
+            let is_of_stream = stream::fits(record, record.text("type"));
+            another(record.name("session_id"), open).filter(|_| is_of_stream)
+        },
+        takes: |session: &Session, record, kind| {
+            let stream = session.stream.as_deref();
+            let is_of_stream = || stream.is_some() && record.name("session_id") == stream;
+            !kind.is_empty() && is_of_stream() || kind == "turn_ended"
+        },
+        time: |record| {
+            record.first(&["timestamp", "timestamp_ms"]).filter(|_| record.has("session_id"))
+        },
+        ..Rules::of(Session::read)
+    })
+});
 
 fn fits(record: Value, kind: Option<&str>) -> bool {
     is_line(record) || stream::fits(record, kind)
@@ -37,22 +53,9 @@ pub struct Session {
     calls: Ids,
 }
 
-impl sessions::Session for Session {
-    fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
-        let id = record.name("session_id");
-        (stream::fits(record, record.text("type")) && open != id).then_some(id)
-    }
+impl State for Session {}
 
-    fn takes(&self, record: Value, kind: &str) -> bool {
-        let is_of_stream =
-            || self.stream.is_some() && record.name("session_id") == self.stream.as_deref();
-        !kind.is_empty() && is_of_stream() || kind == "turn_ended"
-    }
-
-    fn time(record: Value<'_>) -> Option<Value<'_>> {
-        record.first(&["timestamp", "timestamp_ms"]).filter(|_| record.has("session_id"))
-    }
-
+impl Session {
     fn read(&mut self, record: Value, run: &mut Run) {
         let is_of_stream = stream::fits(record, record.text("type"));
         if is_of_stream {
@@ -76,9 +79,7 @@ impl sessions::Session for Session {
             run.skipped.add_record(kind);
         }
     }
-}
 
-impl Session {
     /// Reads a call, which comes again when it is completed.
     fn read_call(&mut self, record: Value, call: Value, run: &mut Run) {
         let id = record.name("call_id");

@@ -1,6 +1,6 @@
 //! The calls in the output of `cursor-agent --output-format stream-json`.
 
-use crate::{call::Turn, formats::prelude::*};
+use crate::prelude::*;
 
 /// Returns whether only this stream has a record; others of a session are like those of Claude Code.
 pub(super) fn fits(record: Value, kind: Option<&str>) -> bool {

@@ -13,14 +13,22 @@ use std::{
     mem,
 };
 
-use crate::{
-    events::Events,
-    formats::prelude::*,
-    ids::hash,
-    part::{Kind, Part, parts},
-};
+use crate::{part::Kind, prelude::*};
 
-pub const FORMAT: Format = sessions::format::<Session>("gemini-cli", fits);
+pub const FORMAT: Format = Format::code("gemini-cli", fits, || {
+    sessions(Rules {
+        begins: |_, record, open| match stream::begins(record) {
+            _ if is_header(record) => Some(record.name("sessionId")),
+            id => another(Some(id?), open),
+        },
+        takes: Session::takes,
+        time: |record| {
+            let name = if is_header(record) { "startTime" } else { "timestamp" };
+            record.member(name).filter(|_| name == "startTime" || stream::begins(record).is_some())
+        },
+        ..Rules::of(Session::read)
+    })
+});
 
 fn fits(object: Value, kind: Option<&str>) -> bool {
     is_header(object) || is_change(object) || stream::fits(object, kind)
@@ -49,19 +57,7 @@ struct Message {
     is_of_user: bool,
 }
 
-impl sessions::Session for Session {
-    fn begins<'d>(&self, record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
-        if is_header(record) {
-            return Some(record.name("sessionId"));
-        }
-        stream::begins(record).filter(|id| open != Some(*id)).map(Some)
-    }
-
-    fn time(record: Value<'_>) -> Option<Value<'_>> {
-        let name = if is_header(record) { "startTime" } else { "timestamp" };
-        record.member(name).filter(|_| name == "startTime" || stream::begins(record).is_some())
-    }
-
+impl Session {
     fn takes(&self, record: Value, kind: &str) -> bool {
         let has = |names: &[&str]| names.iter().any(|name| record.has(name));
         if super::grok_build::fits(record, Some(kind)) {
@@ -103,36 +99,6 @@ impl sessions::Session for Session {
         }
     }
 
-    fn size(&self) -> usize {
-        self.size
-    }
-
-    fn end(self, mut run: Run, out: &mut Sink) {
-        let mut answered = HashSet::new();
-        for Message { events, skipped, is_of_user } in self.messages.into_values() {
-            run.skipped.merge(skipped);
-            for event in events {
-                // User messages have the results of the answer before once more.
-                let is_repeated = match (event.id().map(hash), event.call()) {
-                    (Some(id), None) => !answered.insert(id) && is_of_user,
-                    (Some(id), Some(_)) => {
-                        answered.remove(&id);
-                        false
-                    }
-                    (None, _) => false,
-                };
-                if is_repeated {
-                    run.skipped.add("repeated");
-                } else {
-                    run.events.push(event);
-                }
-            }
-        }
-        out.run(run);
-    }
-}
-
-impl Session {
     /// Reads a message, and keeps its events until the session ends.
     fn add(&mut self, message: Value, run: &mut Conversation) {
         let skipped = mem::take(&mut run.skipped);
@@ -161,6 +127,36 @@ impl Session {
             self.size -= earlier.size();
             run.skipped.add("repeated");
         }
+    }
+}
+
+impl State for Session {
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn end(self, mut run: Run, out: &mut Sink) {
+        let mut answered = HashSet::new();
+        for Message { events, skipped, is_of_user } in self.messages.into_values() {
+            run.skipped.merge(skipped);
+            for event in events {
+                // User messages have the results of the answer before once more.
+                let is_repeated = match (event.id().map(hash), event.call()) {
+                    (Some(id), None) => !answered.insert(id) && is_of_user,
+                    (Some(id), Some(_)) => {
+                        answered.remove(&id);
+                        false
+                    }
+                    (None, _) => false,
+                };
+                if is_repeated {
+                    run.skipped.add("repeated");
+                } else {
+                    run.events.push(event);
+                }
+            }
+        }
+        out.run(run);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The output of `gemini --output-format stream-json`, whose texts come in pieces.
 
-use crate::formats::prelude::*;
+use crate::prelude::*;
 
 const USAGE: [&str; 4] = ["input_tokens", "output_tokens", "cached", ""];
 

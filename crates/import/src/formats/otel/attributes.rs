@@ -3,12 +3,7 @@
 
 use std::sync::LazyLock;
 
-use crate::{
-    facts::Tokens,
-    json::{Document, Index, Members, Value},
-    messages::{self, CONTENTS, Message, Messages, Side, Sides, messages_of},
-    spans::{self, Recorded, Said, Span, SpanKind, is_empty},
-};
+use crate::{messages::CONTENTS, spans::{self, Recorded, Said, Span, SpanKind, is_empty}, prelude::*};
 
 /// Attributes that tell kinds of spans apart.
 const KINDS: [&str; 10] = [
@@ -329,7 +324,7 @@ fn said_of_tool<'d>(
 ) -> Option<Value<'d>> {
     messages.iter().find_map(|message| match message {
         Message::Whole(own, message) => {
-            let part = messages::parts(message.member("parts")).find(|part| part.0 == kind);
+            let part = parts(message.member("parts")).find(|part| part.0 == kind);
             let is_said = own.or_else(|| message.text("role")) == Some(role);
             let content = || message.member("content").filter(|_| is_said);
             part.and_then(|(_, part)| part.member(member)).or_else(content)

@@ -7,13 +7,7 @@ use super::{
     flat::{Flat, add_nested, flat},
     wrapper::{Attribute, add, members},
 };
-use crate::{
-    chat::is_given,
-    json::{Array, Document, Full, Members, Value},
-    limits::MAX_VALUES,
-    spans::{Recorded, Said},
-    time,
-};
+use crate::{chat::is_given, limits::MAX_VALUES, spans::{Recorded, Said}, prelude::*};
 
 /// The spans of a page of Phoenix, as its API and its clients return it.
 const PAGES: [&str; 2] = ["data", "spans"];

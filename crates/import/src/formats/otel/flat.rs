@@ -4,7 +4,7 @@ use super::{
     attributes::{content, place},
     wrapper::{Attribute, add},
 };
-use crate::json::{Full, Index, Members};
+use crate::prelude::*;
 
 /// The place of an attribute's messages, the number of its message, and what it is of that: names, and numbers in lists.
 type Path<'d> = Vec<(Option<u64>, &'d str)>;

@@ -16,14 +16,7 @@ mod wrapper;
 
 use std::collections::BTreeMap;
 
-use crate::{
-    format::{Format, FormatReader, Sink, open},
-    json::{Array, Members, Value},
-    limits::TOO_MANY_VALUES,
-    run::Run,
-    sessions::{Interleaved, Session},
-    spans::{self, Recorded, Span, SpanKind, Spans},
-};
+use crate::{limits::TOO_MANY_VALUES, spans::{self, Recorded, Span, SpanKind, Spans}, prelude::*};
 
 pub const FORMAT: Format =
     Format { name: "otel", domain: "general", fits, open: open::<Interleaved<Trace>> };
@@ -78,7 +71,7 @@ impl FormatReader for Interleaved<Trace> {
     }
 }
 
-impl Session for Trace {
+impl State for Trace {
     fn has_run(&self) -> bool {
         self.has_run
     }

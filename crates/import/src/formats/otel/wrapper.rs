@@ -1,6 +1,6 @@
 //! Attributes, which OTLP has in wrappers such as `{ "intValue": "1" }`.
 
-use crate::json::{Full, Index, Members, Value};
+use crate::prelude::*;
 
 #[derive(Clone, Copy)]
 pub(super) enum Attribute<'d> {
