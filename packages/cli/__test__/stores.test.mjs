@@ -277,6 +277,19 @@ test("kp-score takes the bounds of the namespace of its store", async () => {
 	assert.equal(entriesOf("bounds.db"), 4);
 });
 
+test("kp-score says that a store does not answer", async (t) => {
+	const store = ["--novelty", "words", "--store", "sqlite:locked.db"];
+	const url = store.with(3, "sqlite:locked.db?create=1");
+	await assertEnds(0, ["store", "init", "--max-elements", "5", ...url]);
+	const db = new DatabaseSync(join(folder, "locked.db"));
+	t.after(() => db.close());
+	db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
+	for (const command of ["score", "explain"]) {
+		const { stderr } = await assertEnds(4, [command, "one.jsonl", ...store]);
+		assert.match(stderr, /^error: the store is unavailable: it did not answer in time$/m);
+	}
+});
+
 test("kp-score explain, compare and calibrate create no namespace and no database", async () => {
 	await assertEnds(0, ["score", "one.jsonl", "--store", "sqlite:read.db?create=1"]);
 	for (const args of [

@@ -74,12 +74,13 @@ async function memoryOf(path, { signal }) {
 	return file;
 }
 
-const HEADER_MS = 5000;
+/** How long a store may take to tell its bounds, in milliseconds. */
+const PATIENCE_MS = 5000;
 
-/** The bounds of what is compared, as a namespace has them; null if a store has none yet. If it fails, the scorer says why. */
+/** The bounds of what is compared, as a namespace of a store has them; nothing if there is none yet. */
 async function boundsOf(store) {
-	const signal = AbortSignal.timeout(HEADER_MS);
-	const header = store ? await store.header({ signal }).catch(() => undefined) : null;
+	const signal = AbortSignal.timeout(PATIENCE_MS);
+	const header = await store?.header({ signal }).catch(require("./store.js").failed);
 	return header && { maxElements: header.maxElements, ttlMs: header.ttlMs ?? undefined };
 }
 
@@ -94,7 +95,7 @@ async function openScorer(job, { saved = false, again = !saved } = {}) {
 	if (found) atEnd(() => found.close());
 	const bounds = url ? await job.until(boundsOf(found)) : undefined;
 	// Reading creates none.
-	const store = saved || bounds !== null ? found : undefined;
+	const store = saved || bounds ? found : undefined;
 	if (url && !store) warn("the store has no such namespace yet: runs are compared with nothing");
 	if (store && saved) job.output.unfinished?.follow(store);
 	const file = saved && memory !== undefined && (await memoryOf(memory, job));

@@ -90,4 +90,12 @@ function storeOf(url, isWritten) {
 	throw storeError(`expected postgres://… or sqlite:FILE, found ${scheme}`);
 }
 
-module.exports = { fileOf, storeOf };
+/** Throws the error of a store; those of its driver as one that it is unavailable. */
+function failed(error) {
+	if (error instanceof InputError || error.name === "ScoringError") throw error;
+	const isSilent = error.name === "TimeoutError";
+	const text = isSilent ? "it did not answer in time" : error.message || error.code;
+	throw Object.assign(new Error(text), { code: "STORE_UNAVAILABLE" });
+}
+
+module.exports = { failed, fileOf, storeOf };

@@ -3,7 +3,7 @@ const { Exit, InputError, atEnd } = require("../exit.js");
 const { time } = require("../options.js");
 const { Output, show } = require("../output.js");
 const { settingsOf } = require("../scorer.js");
-const { storeOf } = require("../store.js");
+const { failed, storeOf } = require("../store.js");
 const { style } = require("../terminal.js");
 
 /** The number of entries that are read at once. */
@@ -119,10 +119,7 @@ module.exports = async function administer([action, value], options) {
 	);
 	if (store) atEnd(() => store.close());
 	const output = new Output(process.stdout, options);
-	const found = await act(store, { url, value, options }).catch((error) => {
-		if (error instanceof InputError || error.name === "ScoringError") throw error;
-		throw Object.assign(new Error(error.message || error.code), { code: "STORE_UNAVAILABLE" });
-	});
+	const found = await act(store, { url, value, options }).catch(failed);
 	await show(output, found, textOf);
 	await output.commit();
 	return Exit.OK;
