@@ -4,7 +4,6 @@ const fs = require("node:fs");
 const { stat } = require("node:fs/promises");
 const { resolve } = require("node:path");
 const { Readable } = require("node:stream");
-const { clearTimeout, setTimeout } = require("node:timers");
 const { promisify } = require("node:util");
 const { isAnyArrayBuffer, isUint8Array } = require("node:util/types");
 const { ImportError, reasonOf } = require("./errors.js");
@@ -59,77 +58,48 @@ const READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
 const named = (error, path) =>
 	Object.assign(error, { path, message: `${error.message} '${path}'` });
 
-/** How long a file that is not read stays open. Nobody may come back for the rest, and an iterator can be dropped unnoticed. */
-const IDLE_MS = 100;
-
 const STALE = { code: "ESTALE", syscall: "read" };
 
-/** A regular file that is read from its start. It is a number, not a `FileHandle`, whose collection ends the process. */
-class FileReader {
-	#path;
-	#fd;
-	#found;
-	#position = 0;
-	#idle;
-
-	constructor(path) {
-		this.#path = path;
-	}
-
-	/** Opens the file, unless it is open. Resolves to what it is. */
-	async open() {
-		clearTimeout(this.#idle);
-		if (this.#fd !== undefined) return this.#found;
-		this.#fd = await openFd(this.#path, READ);
-		const found = await fstat(this.#fd);
-		const { dev, ino } = this.#found ?? found;
-		if (found.dev !== dev || found.ino !== ino)
-			throw Object.assign(new Error("ESTALE: another file has its place, read"), STALE);
-		this.#found = found;
-		return found;
-	}
-
-	async read(buffer) {
-		try {
-			await this.open();
-			const { bytesRead } = await readFd(this.#fd, buffer, 0, buffer.length, this.#position);
-			this.#position += bytesRead;
-			return buffer.subarray(0, bytesRead);
-		} finally {
-			this.#idle = setTimeout(() => this.close().catch(ignore), IDLE_MS).unref();
-		}
-	}
-
-	/** Must not be called while it is read. */
-	async close() {
-		clearTimeout(this.#idle);
-		const fd = this.#fd;
-		this.#fd = undefined;
-		if (fd !== undefined) await closeFd(fd);
-	}
-}
-
-/** The contents of a file. While a piece is used, the next one is read. */
+/**
+ * The contents of a regular file. While a piece is used, the next one is read. The file is open only while it is read:
+ * nobody may come back for the rest, and an iterator can be dropped unnoticed.
+ */
 async function* contents(path) {
-	const file = new FileReader(path);
-	let reading;
+	let found;
+	let position = 0;
+	/** Two, by turns. */
+	const buffers = [];
+	const read = async (index) => {
+		// A number, not a `FileHandle`, whose collection ends the process.
+		const file = await openFd(path, READ);
+		try {
+			const { dev, ino, size } = await fstat(file);
+			found ??= { dev, ino };
+			if (found.dev !== dev || found.ino !== ino)
+				throw Object.assign(new Error("ESTALE: another file has its place, read"), STALE);
+			// The files of /proc have size 0.
+			buffers[index] ??= Buffer.allocUnsafeSlow(Math.min(size || PIECE, PIECE));
+			const buffer = buffers[index];
+			const { bytesRead } = await readFd(file, buffer, 0, buffer.length, position);
+			position += bytesRead;
+			const isLast = bytesRead === 0 || (size > 0 && position >= size);
+			return { piece: buffer.subarray(0, bytesRead), isLast };
+		} finally {
+			await closeFd(file);
+		}
+	};
+	let reading = read(0);
 	try {
-		const found = await file.open();
-		// With the end, which a second read finds. The files of /proc have size 0.
-		const length = found.size > 0 ? Math.min(found.size + 1, PIECE) : PIECE;
-		const buffers = [0, 1].map(() => Buffer.allocUnsafeSlow(length));
-		for (let index = 0; ; index++) {
-			const piece = await (reading ?? file.read(buffers[0]));
-			if (piece.length === 0) return;
-			reading = file.read(buffers[(index + 1) % 2]);
-			reading.catch(ignore);
-			yield piece;
+		for (let index = 1; reading; index = 1 - index) {
+			const { piece, isLast } = await reading;
+			reading = isLast ? undefined : read(index);
+			reading?.catch(ignore);
+			if (piece.length > 0) yield piece;
 		}
 	} catch (error) {
 		throw error.syscall ? named(error, path) : error;
 	} finally {
 		await reading?.catch(ignore);
-		await file.close();
 	}
 }
 
