@@ -32,11 +32,6 @@ impl<'a> Best<'a> {
         Self { ids: Some(cache), ..self }
     }
 
-    /// Returns an empty list for the same number of rows, with values of at least `at_least`.
-    pub fn like(&self, at_least: f64) -> Self {
-        Self { ids: self.ids, ..Self::new(self.k, at_least) }
-    }
-
     /// Returns whether a row with this value, offered now, can be among the best.
     #[inline(always)]
     pub fn takes(&self, value: f32) -> bool {

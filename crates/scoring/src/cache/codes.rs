@@ -23,10 +23,9 @@
 //! - `c·z` is a sum of integers, exact in every kernel, times two steps. The rounding of this and of
 //!   the bound, all in float64 and of numbers below 1000, is below [`SLACK`].
 //!
-//! The `k`-th greatest value of any rows is a lower bound of the `k` greatest of all. So a row is dropped only if its
-//! bound is less than the least of `k` *exact* values, or than the minimum that is asked for. The result is that of a
-//! full search, the first of equals included. The search clamps values to ±1, which keeps their order, and the bound to
-//! at least −1.
+//! So a row is passed over only if its bound is less than the least of the best so far, or than the minimum that is asked
+//! for. The result is that of a full search, the first of equals included. The search clamps values to ±1, which keeps
+//! their order, and the bound to at least −1.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::_MM_HINT_T0;
@@ -46,7 +45,7 @@ use pulp::{
 
 use super::{best::Best, similarity::TOLERANCE};
 
-/// The maximum number of numbers in a row: the sum of their products with codes fits in 32 bits.
+/// The maximum number of numbers in a row: a query has 8 bits or more, and the sum of its products with codes 32.
 pub const MOST_NUMBERS: usize = 1 << 20;
 
 /// No row is longer: they have length 1 up to rounding, or up to the tolerance of a snapshot.
@@ -79,75 +78,43 @@ pub struct Codes {
     /// The `h` of all rows, and the `l`: those of the first half of a row are in the lower halves of its
     /// bytes, those of the second half in the upper ones.
     planes: [MmapMut; 2],
-    steps: Vec<f32>,
-    /// Upper bounds of `|x − c|` of each row: without `l`, and with it.
-    missing: [Vec<f32>; 2],
+    /// The step of each row, and upper bounds of `|x − c|`: without `l`, and with it.
+    errors: Vec<[f32; 3]>,
 }
 
 impl Codes {
     /// Returns codes for `slots` rows of `numbers` numbers, an even number of at most [`MOST_NUMBERS`]; `None` if there
-    /// is not enough memory.
-    pub fn new(slots: usize, numbers: usize) -> Option<Self> {
+    /// is not enough memory. The first rows are `rows`, of length 1 or zero. Uses two threads.
+    pub fn new(slots: usize, numbers: usize, rows: &[f32]) -> Option<Self> {
         let row = numbers / 2;
-        let planes = [mapped(slots * row)?, mapped(slots * row)?];
-        let zeros = || {
-            let mut zeros = Vec::new();
-            zeros.try_reserve_exact(slots).ok()?;
-            zeros.resize(slots, 0.0);
-            Some(zeros)
-        };
-        Some(Self { row, planes, missing: [zeros()?, zeros()?], steps: zeros()? })
+        let [mut high, mut low] = [mapped(slots * row)?, mapped(slots * row)?];
+        let mut errors = Vec::new();
+        errors.try_reserve_exact(slots).ok()?;
+        errors.resize(slots, [0.0; 3]);
+        let shares = rows
+            .chunks(SHARE * numbers)
+            .zip(high.chunks_mut(SHARE * row))
+            .zip(low.chunks_mut(SHARE * row))
+            .zip(errors.chunks_mut(SHARE));
+        let Ok(()) = share_out(shares, |(((rows, high), low), errors)| {
+            let planes = high.chunks_mut(row).zip(low.chunks_mut(row));
+            for ((row, (high, low)), errors) in rows.chunks(numbers).zip(planes).zip(errors) {
+                *errors = Arch::new().dispatch(Encode { row, planes: [high, low] });
+            }
+            Ok::<_, Infallible>(())
+        });
+        Some(Self { row, planes: [high, low], errors })
     }
 
     /// Returns the size in bytes.
     pub fn memory(&self) -> usize {
-        2 * self.planes[0].len() + 3 * size_of_val(&self.steps[..])
-    }
-
-    /// Returns the codes with rows, of length 1 or zero, in the first slots. Uses two threads.
-    pub fn filled(mut self, rows: &[f32]) -> Self {
-        let row = self.row;
-        let ([high, low], [most, least]) = (&mut self.planes, &mut self.missing);
-        let shares = rows
-            .chunks(SHARE * 2 * row)
-            .zip(high.chunks_mut(SHARE * row))
-            .zip(low.chunks_mut(SHARE * row))
-            .zip(self.steps.chunks_mut(SHARE))
-            .zip(most.chunks_mut(SHARE))
-            .zip(least.chunks_mut(SHARE));
-        let Ok(()) = share_out(shares, |(((((rows, high), low), steps), most), least)| {
-            let planes = high.chunks_mut(row).zip(low.chunks_mut(row));
-            let missing = most.iter_mut().zip(least);
-            let slots = rows.chunks(2 * row).zip(planes).zip(steps.iter_mut()).zip(missing);
-            for (((row, (high, low)), step), (most, least)) in slots {
-                let encode = Encode { row, planes: [high, low] };
-                (*step, [*most, *least]) = Arch::new().dispatch(encode);
-            }
-            Ok::<_, Infallible>(())
-        });
-        self
-    }
-
-    /// Returns the codes with those of a smaller ring, from its slot `start` on, in the first slots.
-    pub fn with_those_of(mut self, ring: &Self, start: usize) -> Self {
-        for (plane, ring) in self.planes.iter_mut().zip(&ring.planes) {
-            copy_ring(plane, ring, start * self.row);
-        }
-        let lengths = [&mut self.steps].into_iter().chain(&mut self.missing);
-        for (lengths, ring) in lengths.zip([&ring.steps].into_iter().chain(&ring.missing)) {
-            copy_ring(lengths, ring, start);
-        }
-        self
+        2 * self.planes[0].len() + size_of_val(&self.errors[..])
     }
 
     /// Writes a row, of length 1 or zero, to a slot.
     pub fn set(&mut self, slot: usize, row: &[f32]) {
         let planes = self.planes.each_mut().map(|plane| &mut plane[slot * self.row..][..self.row]);
-        let (step, missing) = Arch::new().dispatch(Encode { row, planes });
-        self.steps[slot] = step;
-        for (lengths, missing) in self.missing.iter_mut().zip(missing) {
-            lengths[slot] = missing;
-        }
+        self.errors[slot] = Arch::new().dispatch(Encode { row, planes });
     }
 
     /// Copies the row of a slot to another.
@@ -155,9 +122,7 @@ impl Codes {
         for plane in &mut self.planes {
             plane.copy_within(from * self.row..(from + 1) * self.row, to * self.row);
         }
-        for lengths in [&mut self.steps].into_iter().chain(&mut self.missing) {
-            lengths[to] = lengths[from];
-        }
+        self.errors[to] = self.errors[from];
     }
 
     /// Offers every slot that can be among the `best`. `slots` are in order of age, the oldest first.
@@ -185,13 +150,6 @@ impl Codes {
     }
 }
 
-/// Copies a ring, from `start` on, to the beginning of a larger one.
-pub fn copy_ring<T: Copy>(to: &mut [T], ring: &[T], start: usize) {
-    let (newer, older) = ring.split_at(start);
-    to[..older.len()].copy_from_slice(older);
-    to[older.len()..][..newer.len()].copy_from_slice(newer);
-}
-
 #[inline(always)]
 fn greatest_magnitude(row: &[f32]) -> f32 {
     let mut greatest = [0.0_f32; LANES];
@@ -215,10 +173,10 @@ struct Encode<'a> {
 }
 
 impl WithSimd for Encode<'_> {
-    type Output = (f32, [f32; 2]);
+    type Output = [f32; 3];
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> (f32, [f32; 2]) {
+    fn with_simd<S: Simd>(self, _: S) -> [f32; 3] {
         let Self { row, planes: [high, low] } = self;
         // Codes are 136 ± 119: 0 is exact, with its `h` alone as well, and no `h` exceeds 4 bits.
         let step = greatest_magnitude(row) / 119.0;
@@ -234,9 +192,7 @@ impl WithSimd for Encode<'_> {
             *high = first >> 4 | second & 0xF0;
             *low = first & 0x0F | second << 4;
         }
-        let missing =
-            [missing(row, &codes, step, 0xF0, 128), missing(row, &codes, step, 0xFF, 136)];
-        (step, missing)
+        [step, missing(row, &codes, step, 0xF0, 128), missing(row, &codes, step, 0xFF, 136)]
     }
 }
 
@@ -254,60 +210,41 @@ fn missing(row: &[f32], codes: &[u8], step: f32, bits: u8, zero: i32) -> f32 {
     length(squares.iter().sum()) as f32
 }
 
-/// A query in 15 bits, of which the upper 8 are compared with all rows.
+/// A query in 8 bits.
 struct Query {
-    /// The upper bits of the numbers, and the remainders.
-    parts: [Vec<i8>; 2],
-    sums: [f64; 2],
-    /// The value of one unit in each part.
-    steps: [f64; 2],
-    /// Upper bounds of `|y − z|`: for the upper bits alone, and for all.
-    missing: [f64; 2],
+    numbers: Vec<i8>,
+    sum: f64,
+    step: f64,
+    /// An upper bound of `|y − z|`.
+    missing: f64,
     /// An upper bound of the rounding of the float32 search and of this one.
     rounding: f64,
 }
 
 impl Query {
     fn new(query: &[f32]) -> Self {
-        // The sum of the upper bits and the rounding of the lower ones stays below 128.
-        let step = greatest_magnitude(query) / 16_256.0;
-        let mut parts = [(); 2].map(|()| Vec::with_capacity(query.len()));
-        let (mut sums, mut squares) = ([0.0; 2], [0.0; 2]);
-        for number in query {
-            let code = (number / step) as i32;
-            let upper = (code + 64) >> 7;
-            for (part, (code, known)) in
-                [(upper, upper << 7), (code - (upper << 7), code)].into_iter().enumerate()
-            {
-                parts[part].push(code as i8);
-                sums[part] += f64::from(code);
-                let missing = f64::from(*number) - f64::from(step) * f64::from(known);
-                squares[part] += missing * missing;
-            }
-        }
+        let step = greatest_magnitude(query) / 127.0;
+        let numbers: Vec<_> = query.iter().map(|number| (number / step).round() as i8).collect();
+        let sum = numbers.iter().copied().map(f64::from).sum();
         let step = f64::from(step);
-        Self {
-            parts,
-            sums,
-            steps: [128.0 * step, step],
-            missing: squares.map(length),
-            rounding: query.len() as f64 / f64::from(1 << 23) * LONGEST * LONGEST + SLACK,
-        }
+        let missing = query
+            .iter()
+            .zip(&numbers)
+            .map(|(number, code)| (f64::from(*number) - step * f64::from(*code)).powi(2));
+        let missing = length(missing.sum());
+        let rounding = query.len() as f64 / f64::from(1 << 23) * LONGEST * LONGEST + SLACK;
+        Self { numbers, sum, step, missing, rounding }
     }
 
-    /// Returns an estimate and an upper bound of the value of a row, from its step, its quantization error, and the sum
-    /// of the products of its codes with those of the query.
+    /// Returns an upper bound of the value of a row, from its step, its error, and the sum of the products of its codes
+    /// with those of the query.
     #[inline(always)]
-    fn bound(&self, known: usize, step: f32, missing: f32, products: f64) -> [f64; 2] {
-        let about = f64::from(step) * self.steps[known] * products;
-        let missing = f64::from(missing) * (LONGEST + self.missing[known]);
-        let most = about + missing + LONGEST * self.missing[known] + self.rounding;
-        [about, most.max(-1.0)]
+    fn bound(&self, step: f32, missing: f32, products: f64) -> f64 {
+        let missing = f64::from(missing) * (LONGEST + self.missing) + LONGEST * self.missing;
+        (f64::from(step) * self.step * products + missing + self.rounding).max(-1.0)
     }
 }
 
-/// The number of slots that are compared together.
-const BATCH: usize = 64;
 /// Bytes of a page of memory.
 const PAGE: usize = 4096;
 
@@ -322,38 +259,22 @@ struct Search<'a, 'b, K, V> {
 }
 
 impl<K: Kernel, V: Fn(usize) -> f32> Search<'_, '_, K, V> {
-    /// The sum of the products of one plane of a row with one part of the query.
+    /// The sum of the products of one plane of a row with the query.
     #[inline(always)]
-    fn products(&self, plane: usize, slot: usize, part: usize) -> i32 {
+    fn products(&self, plane: usize, slot: usize) -> f64 {
         let row = &self.codes.planes[plane][slot * self.codes.row..][..self.codes.row];
-        self.kernel.dot(row, self.query.parts[part].split_at(self.codes.row))
+        self.kernel.dot(row, self.query.numbers.split_at(self.codes.row)).into()
     }
 
-    /// Returns estimates and upper bounds of the values of some slots, from their `h` and the upper bits of the query.
-    /// In a loop of its own, which is compiled for several slots at a time.
+    /// Returns whether the row of a slot can have a value of at least `least`: by its `h`, then by all of its codes.
     #[inline(always)]
-    fn first_bounds(&self, slots: Range<usize>, products: &[i32; BATCH]) -> [[f64; 2]; BATCH] {
-        let (steps, missing) = (&self.codes.steps[slots.clone()], &self.codes.missing[0][slots]);
-        let mut bounds = [[0.0; 2]; BATCH];
-        for (((bounds, products), step), missing) in
-            bounds.iter_mut().zip(products).zip(steps).zip(missing)
-        {
-            let products = 16.0 * (f64::from(*products) - 8.0 * self.query.sums[0]);
-            *bounds = self.query.bound(0, *step, *missing, products);
+    fn reaches(&self, slot: usize, least: f64) -> bool {
+        let (Query { sum, .. }, [step, most, missing]) = (self.query, self.codes.errors[slot]);
+        let high = 16.0 * self.products(0, slot);
+        self.query.bound(step, most, high - 128.0 * sum) >= least && {
+            let all = high + self.products(1, slot) - 136.0 * sum;
+            self.query.bound(step, missing, all) >= least
         }
-        bounds
-    }
-
-    /// Returns an upper bound of the value of a slot, from all of its codes and those of the query.
-    #[inline(always)]
-    fn second_bound(&self, slot: usize, products: i32) -> f64 {
-        let [upper, lower] = self.query.sums;
-        let high = 128.0 * f64::from(products) + f64::from(self.products(0, slot, 1));
-        let [low_upper, low_lower] = [self.products(1, slot, 0), self.products(1, slot, 1)];
-        let low = 128.0 * f64::from(low_upper) + f64::from(low_lower);
-        let products = 16.0 * high + low - 136.0 * (128.0 * upper + lower);
-        let Codes { steps, missing, .. } = self.codes;
-        self.query.bound(1, steps[slot], missing[1][slot], products)[1]
     }
 }
 
@@ -364,44 +285,18 @@ impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, '_, K, V> {
     #[inline(always)]
     fn call(self) {
         let row = self.codes.row;
-        // Rows that can be among the best: slot, sum of the products of its `h` with the upper
-        // bits of the query, and upper bound.
-        let mut candidates = Vec::new();
-        // The best rows by their estimates, and by their exact values.
-        let (mut promising, mut values) = (self.best.like(f64::NEG_INFINITY), self.best.like(-1.0));
-        let mut least = self.best.least().max(-1.0);
+        let mut least = self.best.least();
         for slots in &self.slots {
-            for start in slots.clone().step_by(BATCH) {
-                let batch = start..slots.end.min(start + BATCH);
-                let mut products = [0; BATCH];
-                for slot in batch.clone() {
-                    // The processor's own prefetching stops at the end of a page.
-                    for at in (slot * row..(slot + 1) * row).step_by(64) {
-                        prefetch(self.codes.planes[0].as_ptr().wrapping_add(at + PAGE));
-                    }
-                    products[slot - start] = self.products(0, slot, 0);
+            for slot in slots.clone() {
+                // The processor's own prefetching stops at the end of a page.
+                for at in (slot * row..(slot + 1) * row).step_by(64) {
+                    prefetch(self.codes.planes[0].as_ptr().wrapping_add(at + PAGE));
                 }
-                let bounds = self.first_bounds(batch.clone(), &products);
-                for slot in batch {
-                    let [about, most] = bounds[slot - start];
-                    if most < least {
-                        continue;
-                    }
-                    if promising.takes(about as f32) {
-                        promising.offer(slot, about as f32);
-                        values.offer(slot, (self.value)(slot));
-                        least = least.max(values.least());
-                    }
-                    candidates.push((slot, products[slot - start], most));
+                if self.reaches(slot, least) {
+                    self.best.offer(slot, (self.value)(slot));
+                    least = self.best.least();
                 }
             }
-        }
-        for (slot, products, most) in candidates {
-            if most < least || self.second_bound(slot, products) < least {
-                continue;
-            }
-            self.best.offer(slot, (self.value)(slot));
-            least = least.max(self.best.least());
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     id::Id,
 };
 use best::Best;
-use codes::{Codes, MOST_NUMBERS, copy_ring};
+use codes::{Codes, MOST_NUMBERS};
 use similarity::offer_dots;
 pub(crate) use similarity::{dot_of, is_unit, norm, normalize_into, row_length};
 
@@ -325,7 +325,7 @@ impl VectorCache {
             let slots = cache.slots_for(entries.len()).min(memory.len() / row_bytes);
             let reserved = cache.added.try_reserve_exact(slots);
             reserved.map_err(|_| Error::internal("not enough memory for the snapshot"))?;
-            cache.replace_rows(memory, slots, entries.len(), None);
+            cache.replace_rows(memory, slots, entries.len());
         }
         let at = cache.at(now);
         for VectorEntry { age, id } in entries {
@@ -388,9 +388,10 @@ impl VectorCache {
         }
         let Some(mut rows) = zeros(slots.saturating_mul(self.row)) else { return false };
         let numbers: &mut [f32] = cast_slice_mut(&mut rows);
-        copy_ring(numbers, self.rows(0..self.slots), self.start * self.row);
-        let codes = self.codes.take().map(|codes| (codes, self.start));
-        self.replace_rows(rows, slots, self.slots, codes);
+        let (newer, older) = self.rows(0..self.slots).split_at(self.start * self.row);
+        numbers[..older.len()].copy_from_slice(older);
+        numbers[older.len()..][..newer.len()].copy_from_slice(newer);
+        self.replace_rows(rows, slots, self.slots);
         true
     }
 
@@ -399,21 +400,12 @@ impl VectorCache {
         vectors.next_power_of_two().max(16).min(self.options.max_elements)
     }
 
-    /// Makes a ring of rows, of which the first `count` are in use. Their codes may be those of a ring, from a slot on.
-    fn replace_rows(
-        &mut self,
-        rows: MmapMut,
-        slots: usize,
-        count: usize,
-        known: Option<(Codes, usize)>,
-    ) {
+    /// Makes a ring of rows, of which the first `count` are in use.
+    fn replace_rows(&mut self, rows: MmapMut, slots: usize, count: usize) {
         (self.codes, self.rows, self.slots, self.start) = (None, Some(rows), slots, 0);
-        let has_codes = slots > FLAT_SLOTS && self.row <= MOST_NUMBERS;
-        let codes = has_codes.then(|| Codes::new(slots, self.row)).flatten();
-        self.codes = codes.map(|codes| match known {
-            Some((known, start)) => codes.with_those_of(&known, start),
-            None => codes.filled(self.rows(0..count)),
-        });
+        if slots > FLAT_SLOTS && self.row <= MOST_NUMBERS {
+            self.codes = Codes::new(slots, self.row, self.rows(0..count));
+        }
     }
 
     /// The row of a vector: of length 1, or all zero, and padded.

@@ -34,14 +34,14 @@ fn row(numbers: &[f32]) -> Vec<f32> {
 }
 
 fn encoded(rows: &[Vec<f32>]) -> Codes {
-    let mut codes = Codes::new(rows.len(), rows[0].len()).expect("memory");
+    let mut codes = Codes::new(rows.len(), rows[0].len(), &[]).expect("memory");
     rows.iter().enumerate().for_each(|(slot, row)| codes.set(slot, row));
     codes
 }
 
 /// The decoded codes of a slot: without `l`, and with it.
 fn decoded(codes: &Codes, slot: usize) -> [Vec<f64>; 2] {
-    let step = f64::from(codes.steps[slot]);
+    let step = f64::from(codes.errors[slot][0]);
     let row = |plane: usize| codes.planes[plane][slot * codes.row..][..codes.row].iter();
     let half = |plane, shift: u8| row(plane).map(move |code| code >> shift & 15);
     let numbers = |plane| half(plane, 0).chain(half(plane, 4)).map(f64::from);
@@ -50,14 +50,10 @@ fn decoded(codes: &Codes, slot: usize) -> [Vec<f64>; 2] {
     [high, all.collect()]
 }
 
-/// Upper bounds of the value of a slot: by its `h`, and by all of its codes.
-fn bounds(codes: &Codes, query: &Query, slot: usize) -> [f64; 2] {
-    let value = |_| 0.0;
-    let best = &mut Best::new(1, -1.0);
-    let search = Search { kernel: Plain, codes, query, slots: [0..0, 0..0], best, value };
-    let products = search.products(0, slot, 0);
-    let first = search.first_bounds(slot..slot + 1, &[products; BATCH])[0][1];
-    [first, search.second_bound(slot, products)]
+/// Whether the row of a slot can have a value of at least `least`, by its codes.
+fn reaches(codes: &Codes, query: &Query, slot: usize, least: f64) -> bool {
+    let (best, slots) = (&mut Best::new(1, -1.0), [0..0, 0..0]);
+    Search { kernel: Plain, codes, query, slots, best, value: |_| 0.0 }.reaches(slot, least)
 }
 
 #[test]
@@ -100,9 +96,9 @@ fn set_keeps_zero_exactly_and_measures_what_is_missing() {
         let row = row(&numbers);
         let codes = encoded(std::slice::from_ref(&row));
         // Half a step of each plane, and the addition for an odd number of steps.
-        let most = [8.6, 0.6].map(|steps| steps * codes.steps[0] * (row.len() as f32).sqrt());
-        for ((decoded, missing), most) in decoded(&codes, 0).iter().zip(&codes.missing).zip(most) {
-            let missing = missing[0];
+        let [step, errors @ ..] = codes.errors[0];
+        let most = [8.6, 0.6].map(|steps| steps * step * (row.len() as f32).sqrt());
+        for ((decoded, missing), most) in decoded(&codes, 0).iter().zip(errors).zip(most) {
             let squares = row.iter().zip(decoded).map(|(x, c)| (f64::from(*x) - c).powi(2));
             let length = squares.sum::<f64>().sqrt();
             assert!((length..=length * 1.000_002).contains(&f64::from(missing)), "{numbers:?}");
@@ -114,7 +110,7 @@ fn set_keeps_zero_exactly_and_measures_what_is_missing() {
 }
 
 #[test]
-fn bound_allows_for_what_the_float32_search_rounds_off() {
+fn reaches_allows_for_what_the_float32_search_rounds_off() {
     // The codes of such rows are nearly exact, and rounding adds up because most numbers are equal.
     for dimensions in 1..1500 {
         let row = row(&vec![1.0; dimensions]);
@@ -122,30 +118,26 @@ fn bound_allows_for_what_the_float32_search_rounds_off() {
         let mut query = row.clone();
         query[..dimensions / 4].iter_mut().for_each(|x| *x = -*x);
         let value = f64::from(dot_of(&query, &row));
-        let [_, bound] = bounds(&codes, &Query::new(&query), 0);
-        assert!(value <= bound, "{dimensions}: {value} above {bound}");
+        assert!(reaches(&codes, &Query::new(&query), 0, value), "{dimensions}: {value}");
     }
 }
 
 #[test]
-fn bound_is_reached_by_a_query_in_the_direction_of_what_is_missing() {
+fn reaches_ends_near_the_value_of_a_query_in_the_direction_of_what_is_missing() {
     for dimensions in [1, 16, 100, 384, 1536] {
         let numbers: Vec<f32> =
             (0..dimensions).map(|i| ((i * 7919 + 13) % 1009) as f32 / 504.0 - 1.0).collect();
         let row = row(&numbers);
         let codes = encoded(std::slice::from_ref(&row));
-        for known in 0..2 {
-            let decoded = &decoded(&codes, 0)[known];
+        for decoded in decoded(&codes, 0) {
             let missing: Vec<f32> =
                 row.iter().zip(decoded).map(|(x, c)| (f64::from(*x) - c) as f32).collect();
             let mut query = vec![0.0; row.len()];
             normalize_into(&mut query, &missing);
-            let bound = bounds(&codes, &Query::new(&query), 0)[known];
-            let value = f64::from(dot_of(&query, &row));
-            let query_misses = Query::new(&query).missing[known];
-            assert!(value <= bound, "{dimensions}, {known}: {value} above {bound}");
-            let most = value + 3.0 * query_misses + dimensions as f64 * 5e-7 + 1e-4;
-            assert!(bound <= most, "{dimensions}, {known}: {bound} is far above {value}");
+            let (value, query) = (f64::from(dot_of(&query, &row)), Query::new(&query));
+            assert!(reaches(&codes, &query, 0, value), "{dimensions}: {value}");
+            let far = value + 3.0 * query.missing + dimensions as f64 * 5e-7 + 1e-4;
+            assert!(!reaches(&codes, &query, 0, far), "{dimensions}: {far} is far above {value}");
         }
     }
 }
@@ -193,16 +185,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn bound_is_not_below_the_value_of_any_row(vectors in vectors()) {
+    fn reaches_holds_for_the_value_of_every_row(vectors in vectors()) {
         let rows: Vec<_> = vectors.iter().map(|vector| row(vector)).collect();
         let codes = encoded(&rows);
         for query in &rows {
             let encoded = Query::new(query);
             for (slot, row) in rows.iter().enumerate() {
                 let value = f64::from(dot_of(query, row));
-                for bound in bounds(&codes, &encoded, slot) {
-                    prop_assert!(value <= bound, "{value} above {bound}, {row:?}, {query:?}");
-                }
+                prop_assert!(reaches(&codes, &encoded, slot, value), "{value}, {row:?}, {query:?}");
             }
         }
     }
@@ -249,9 +239,7 @@ fn copy_carries_a_row_to_another_slot() {
     let mut codes = encoded(&rows);
     codes.copy(1, 0);
     assert_eq!(decoded(&codes, 0), decoded(&codes, 1));
-    for lengths in &codes.missing {
-        assert_eq!(lengths[0], lengths[1]);
-    }
+    assert_eq!(codes.errors[0], codes.errors[1]);
 }
 
 #[test]
@@ -265,8 +253,8 @@ fn codes_of_a_ring_that_has_grown_are_those_of_its_rows() {
         cache.options.ttl = (index == 8_000).then_some(Duration::from_secs(7_900));
     }
     assert_eq!(cache.slots, 12_000);
-    let expected = Codes::new(cache.slots, cache.row).unwrap().filled(cache.rows(0..cache.slots));
+    let expected = Codes::new(cache.slots, cache.row, cache.rows(0..cache.slots)).unwrap();
     let found = cache.codes.unwrap();
     assert!(found.planes.iter().zip(&expected.planes).all(|(a, b)| a[..] == b[..]));
-    assert_eq!((found.steps, found.missing), (expected.steps, expected.missing));
+    assert_eq!(found.errors, expected.errors);
 }
