@@ -58,7 +58,7 @@ const goldenTrace = ({ trace, provenance }) => ({
 	scored: scored(trace),
 });
 
-/** The digest of the text that is embedded, and the score: crates/import/tests/importer/golden.rs expects the same. */
+/** The digest of the text that is embedded, and the score. */
 function scored(trace) {
 	const text = [trace.task.objective, ...trace.steps.map(({ content }) => content ?? "")].join(" ");
 	return [sha(text), scoreWith(trace, { maxSimilarity: 0.25 }).score];
@@ -158,22 +158,20 @@ for (const { root, name, paths, golden } of logs) {
 			...expected,
 		}));
 		assert.deepEqual(await goldenOf(root, paths), together);
-		const other = temporaryFolder(t);
-		for (const [index, { file, shows, ...expected }] of golden.entries()) {
-			const misnamed = join(other, `${index}.${file.endsWith("l") ? "json" : "txt"}`);
-			copyFileSync(paths[index], misnamed);
-			const small = { highWaterMark: 1009 };
-			const sources = {
-				misnamed,
-				"a stream": { name: "x", data: createReadStream(misnamed, small) },
-				bytes: { name: "x", data: readFileSync(misnamed) },
-			};
-			// Streams do not wait for a line that continues a conversation.
-			if (expected.skipped.continued) delete sources["a stream"];
-			for (const [kind, source] of Object.entries(sources)) {
-				const [{ name, ...found }] = await goldenOf(root, source);
-				assert.deepEqual(found, expected, `${file} as ${kind}`);
-			}
+		// Tests of crates/import cut all logs anywhere.
+		const [{ name: path, ...expected }] = together;
+		const misnamed = join(temporaryFolder(t), path.endsWith("l") ? "log.json" : "log.txt");
+		copyFileSync(path, misnamed);
+		const sources = {
+			misnamed,
+			"a stream": { name: "x", data: createReadStream(misnamed, { highWaterMark: 1009 }) },
+			bytes: { name: "x", data: readFileSync(misnamed) },
+		};
+		// Streams do not wait for a line that continues a conversation.
+		if (expected.skipped.continued) delete sources["a stream"];
+		for (const [kind, source] of Object.entries(sources)) {
+			const [{ name, ...found }] = await goldenOf(root, source);
+			assert.deepEqual(found, expected, kind);
 		}
 	});
 }
@@ -231,21 +229,6 @@ if (existsSync(later))
 			assert.deepEqual(found, expected, file);
 		}
 	});
-
-test("imported traces of recorded logs score as in Rust, bit for bit, with the same text", async () => {
-	const found = new Map();
-	const recorded = logs.filter(({ root }) => root !== written);
-	for (const path of recorded.flatMap(({ paths }) => paths))
-		for await (const { trace } of importTraces(path, options)) {
-			if (trace === undefined) continue;
-			const row = [trace.id, scored(trace)];
-			found.set(JSON.stringify(row), row);
-		}
-	const file = new URL("../fixtures/imported-scores.json", import.meta.url);
-	const ids = new Set([...found.values()].map(([id]) => id));
-	const expected = JSON.parse(readFileSync(file, "utf8")).filter(([id]) => ids.has(id));
-	assert.deepEqual([...found.keys()].sort(), expected.map((row) => JSON.stringify(row)).sort());
-});
 
 /**
  * Runs in the forms in which frameworks keep messages. Forms with the same texts share a line; the others have

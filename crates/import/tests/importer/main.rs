@@ -3,7 +3,6 @@
 
 mod archives;
 mod detection;
-mod golden;
 mod json;
 mod limits;
 mod messages;
