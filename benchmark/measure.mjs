@@ -1,6 +1,6 @@
 /** The measurements. Each checks every score or similarity on the way. */
 
-import { codeReview } from "../__test__/fixtures/runs.mjs";
+import { codeReview } from "../__test__/data/runs.mjs";
 import { AGAIN_CASE, fileOf, goldenScores, sourceOf, take } from "./cases.mjs";
 import { Child, inTurns } from "./processes.mjs";
 import { collect, mapValues, medianRow } from "./report.mjs";

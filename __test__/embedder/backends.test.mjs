@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { runs } from "../fixtures/runs.mjs";
+import { runs } from "../data/runs.mjs";
 import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
 import { modelCopy, temporaryFolder } from "../support/model-folder.mjs";

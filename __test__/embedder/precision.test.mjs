@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runs } from "../fixtures/runs.mjs";
+import { runs } from "../data/runs.mjs";
 import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
 import { assertSame, assertWithin, scoresOf } from "../support/scores.mjs";

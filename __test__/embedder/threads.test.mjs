@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { test } from "node:test";
-import { runs } from "../fixtures/runs.mjs";
+import { runs } from "../data/runs.mjs";
 import { valueFrom } from "../support/child.mjs";
 import { assertSame, scoresOf } from "../support/scores.mjs";
 import { files, firstOf } from "../support/trace-files.mjs";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { codeReview, finance, runs } from "../fixtures/runs.mjs";
+import { codeReview, finance, runs } from "../data/runs.mjs";
 import { embed } from "../oracle/embedder.mjs";
 import { Scorer as OracleScorer } from "../oracle/scorer.mjs";
 import { draws, repeats, seed } from "../support/draws.mjs";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import vm from "node:vm";
 import { _getLocalCache, evaluateValue, explainValue } from "@knowledgepulse/scoring";
-import { codeReview } from "../fixtures/runs.mjs";
+import { codeReview } from "../data/runs.mjs";
 import { shapes } from "../support/mutations.mjs";
 import { assertClose, explainAlone } from "../support/scores.mjs";
 import { trace } from "../support/traces.mjs";

@@ -14,7 +14,8 @@ import { test } from "node:test";
 import { Scorer, scoreWith } from "@knowledgepulse/scoring";
 import { fromMessages, importTraces, LOG_FORMATS } from "@knowledgepulse/scoring/logs";
 import { filesOfFormats } from "../../tools/formats.mjs";
-import { all, assumed, conversation, logRoots, readLogs, written } from "../support/imports.mjs";
+import { all, assumed, conversation } from "../support/imports.mjs";
+import { logRoots, readLogs, written } from "../support/logs.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 
 const options = { ...assumed, errors: "collect" };

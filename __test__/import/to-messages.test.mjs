@@ -4,7 +4,8 @@ import { relative } from "node:path";
 import { test } from "node:test";
 import { fromMessages, importTraces, LOG_FORMATS, toMessages } from "@knowledgepulse/scoring/logs";
 import * as z from "zod";
-import { all, assumed, conversation, readLogs } from "../support/imports.mjs";
+import { all, assumed, conversation } from "../support/imports.mjs";
+import { readLogs } from "../support/logs.mjs";
 
 const options = { ...assumed, errors: "collect" };
 

@@ -4,12 +4,12 @@
  * `mostGrowth` replaces the common limit, in bytes.
  */
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { importTraces } from "@knowledgepulse/scoring/logs";
+import { readLogs, written } from "../support/logs.mjs";
 import { modelCopy } from "../support/model-folder.mjs";
 import { random, says, trace, words } from "../support/traces.mjs";
 import { ended, startWorker } from "../support/workers.mjs";
@@ -95,12 +95,10 @@ const vectors = (count) => {
 };
 
 /** Logs of all formats. */
-const logs = fileURLToPath(new URL("../logs", import.meta.url));
-const LOGS = readdirSync(logs, { recursive: true, withFileTypes: true })
-	.filter(
-		(entry) => entry.isFile() && !/golden|README|facts/.test(join(entry.parentPath, entry.name)),
-	)
-	.map(({ parentPath, name }) => join(parentPath, name));
+const LOGS = readLogs()
+	.filter(({ root }) => root === written)
+	.flatMap(({ paths }) => paths)
+	.filter((path) => !path.includes("facts"));
 
 /** A folder that is removed when the process ends. */
 export function ownFolder() {

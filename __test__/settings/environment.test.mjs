@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join, relative, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { runs } from "../fixtures/runs.mjs";
+import { runs } from "../data/runs.mjs";
 import { valueFrom } from "../support/child.mjs";
 import { library, modelCopy, modelFolder, temporaryFolder } from "../support/model-folder.mjs";
 import { assertSame, scoresOf } from "../support/scores.mjs";

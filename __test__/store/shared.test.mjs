@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { runs } from "../fixtures/runs.mjs";
+import { runs } from "../data/runs.mjs";
 import { named, sharing, through } from "../support/stores.mjs";
 import { kinds, says, words } from "../support/traces.mjs";
 

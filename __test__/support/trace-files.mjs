@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 
 /** The runs that were written for the tests, scored by `__test__/oracle`. */
-export const written = new URL("../traces/", import.meta.url);
+export const written = new URL("../data/traces/", import.meta.url);
 
 /** Beside the repository there may be recorded runs, scored by the TypeScript SDK. */
 const beside = new URL("../../../shared/traces/", import.meta.url);

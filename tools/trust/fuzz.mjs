@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
+import { readLogs } from "../../__test__/support/logs.mjs";
 import { execute, inTurn } from "../lib/process.mjs";
 import { attempt, root } from "../lib/run.mjs";
 import { tool } from "./rust.mjs";
@@ -24,9 +25,6 @@ const GRACE_S = 300;
 const folder = join(root, "fuzz");
 /** The importers also start with logs, which are longer than what the other targets read. */
 const IMPORT = "import";
-const LOGS = ["__test__/logs", "../shared/logs", "../shared/logs-2", "../shared/logs-3"].map(
-	(name) => join(root, name),
-);
 const LENGTH = { [IMPORT]: 65_536, other: 2048 };
 
 /** Allows instrumentation and sanitizers, which are unstable, in the stable compiler. */
@@ -58,17 +56,14 @@ function describe(target, problem, output) {
 
 /** Adds the logs to a corpus, each after a line with the name of its format. */
 function addLogs(corpus) {
-	for (const folder of LOGS.filter(existsSync))
-		for (const golden of readdirSync(join(folder, "golden"))) {
-			const results = JSON.parse(readFileSync(join(folder, "golden", golden), "utf8"));
-			// Results with other options are not a list, and a blank line names no format.
-			for (const { file, formats } of Array.isArray(results) ? results : [])
-				for (const format of formats.length > 0 ? formats : [""])
-					writeFileSync(
-						join(corpus, `${format}-${file.replaceAll("/", "-")}`),
-						Buffer.concat([Buffer.from(`${format}\n`), readFileSync(join(folder, file))]),
-					);
-		}
+	// A blank line names no format.
+	for (const { golden, paths } of readLogs())
+		for (const [index, { file, formats }] of golden.entries())
+			for (const format of formats.length > 0 ? formats : [""])
+				writeFileSync(
+					join(corpus, `${format}-${file.replaceAll("/", "-")}`),
+					Buffer.concat([Buffer.from(`${format}\n`), readFileSync(paths[index])]),
+				);
 }
 
 /** Writes the seeds of a target into a folder; returns the folder. */

@@ -1,7 +1,5 @@
 //! Bytes of logs imported in a second, on one thread.
 
-use std::fs;
-
 use divan::{Bencher, counter::BytesCount};
 use knowledgepulse_import::{AssumeSuccess, Importer, Options};
 use knowledgepulse_test_support::logs;
@@ -19,11 +17,11 @@ fn main() {
 /// Returns the text of logs whose names begin and end so, in order.
 fn texts(format: &str, begin: &str, end: &str) -> Vec<String> {
     let of_format = logs().into_iter().filter(|logs| logs.name == format);
-    let files = of_format.flat_map(|logs| logs.files).filter(|path| {
-        let name = path.file_name().unwrap().to_string_lossy();
+    let logs = of_format.flat_map(|logs| logs.logs).filter(|log| {
+        let name = log.path.file_name().unwrap().to_string_lossy();
         name.starts_with(begin) && name.ends_with(end)
     });
-    files.map(|path| fs::read_to_string(path).unwrap()).collect()
+    logs.map(|log| String::from_utf8(log.bytes).unwrap()).collect()
 }
 
 /// Returns recorded sessions of Claude Code again and again, each time with other ids.

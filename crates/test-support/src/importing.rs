@@ -17,15 +17,36 @@ use crate::read_trace;
 pub struct Logs {
     /// The name of the folder: a format or a framework.
     pub name: String,
-    /// The files, in order.
-    pub files: Vec<PathBuf>,
+    /// The logs, in order.
+    pub logs: Vec<Log>,
+}
+
+/// A log.
+pub struct Log {
+    /// Its name, with that of its folder.
+    pub path: PathBuf,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+    /// Whether it was written for the tests.
+    pub is_written: bool,
+}
+
+/// Returns the logs in an archive of a folder: each follows a line with its name.
+fn unpacked(folder: &str, archive: &str) -> Vec<Log> {
+    let archive = format!("\n{}", archive.strip_suffix('\n').expect("a last line"));
+    let log = |log: &str| {
+        let (name, text) = log.split_once(" --\n").expect("a line with a name");
+        let (path, bytes) = (Path::new(folder).join(name), format!("{text}\n").into_bytes());
+        Log { path, bytes, is_written: true }
+    };
+    archive.split("\n-- ").skip(1).map(log).collect()
 }
 
 /// Returns all logs by folder: those that were written for the tests, and recorded ones, which may be beside the
 /// repository.
 pub fn logs() -> Vec<Logs> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let roots = ["__test__/logs", "../shared/logs", "../shared/logs-2", "../shared/logs-3"];
+    let roots = ["__test__/data/logs", "../shared/logs", "../shared/logs-2", "../shared/logs-3"];
     let mut all = Vec::new();
     for root in roots.map(|name| repository.join(name)).iter().filter(|root| root.exists()) {
         // Golden files have the results of each file.
@@ -35,11 +56,20 @@ pub fn logs() -> Vec<Logs> {
         // Results with other options are separate.
         names.retain(|path| !path.ends_with("options.json"));
         for path in names {
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            if let Ok(archive) = fs::read_to_string(root.join(format!("{name}.txtar"))) {
+                let logs = unpacked(&name, &archive);
+                all.push(Logs { name, logs });
+                continue;
+            }
             let golden = serde_json::from_str(&fs::read_to_string(&path).expect("a golden file"));
             let Value::Array(golden) = golden.expect("JSON") else { panic!("not a list") };
-            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            let file = |result: &Value| root.join(result["file"].as_str().expect("a file"));
-            all.push(Logs { name, files: golden.iter().map(file).collect() });
+            let log = |result: &Value| {
+                let path = root.join(result["file"].as_str().expect("a file"));
+                let bytes = fs::read(&path).expect("a log");
+                Log { path, bytes, is_written: false }
+            };
+            all.push(Logs { name, logs: golden.iter().map(log).collect() });
         }
     }
     all
@@ -47,14 +77,13 @@ pub fn logs() -> Vec<Logs> {
 
 /// Returns the written logs: the name of the folder, the file, and its lines or its one document, if they are JSON.
 pub fn written() -> Vec<(String, PathBuf, Vec<Value>)> {
-    let of = |Logs { name, files }| files.into_iter().map(move |file| (String::clone(&name), file));
-    let all = logs().into_iter().flat_map(of);
-    let own = all.filter(|(_, file)| file.iter().any(|name| name == "__test__"));
-    let read = |(name, file): (String, PathBuf)| {
-        let text = fs::read_to_string(&file).expect("a text");
+    let of = |Logs { name, logs }| logs.into_iter().map(move |log| (String::clone(&name), log));
+    let own = logs().into_iter().flat_map(of).filter(|(_, log)| log.is_written);
+    let read = |(name, Log { path, bytes, .. }): (String, Log)| {
+        let text = String::from_utf8(bytes).expect("a text");
         let of_lines = || text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let records = serde_json::from_str(&text).map_or_else(|_| of_lines(), |value| vec![value]);
-        (name, file, records)
+        (name, path, records)
     };
     own.map(read).collect()
 }

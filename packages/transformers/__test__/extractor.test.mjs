@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runs } from "../../../__test__/fixtures/runs.mjs";
+import { runs } from "../../../__test__/data/runs.mjs";
 import { Scorer } from "../../../__test__/oracle/scorer.mjs";
 import { repeats } from "../../../__test__/support/draws.mjs";
 import { assertWithin } from "../../../__test__/support/scores.mjs";

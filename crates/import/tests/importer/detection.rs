@@ -11,8 +11,8 @@ use crate::{begins, codes, error, import, lines, written};
 
 /// Returns the logs with one record a line, and their formats.
 fn logs_of_lines() -> Vec<(String, Vec<Value>)> {
-    let files = logs().into_iter().flat_map(|logs| logs.files);
-    let texts = files.filter_map(|path| std::fs::read_to_string(path).ok());
+    let logs = logs().into_iter().flat_map(|logs| logs.logs);
+    let texts = logs.filter_map(|log| String::from_utf8(log.bytes).ok());
     let records = texts.filter_map(|text| {
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         let records: Option<Vec<Value>> =

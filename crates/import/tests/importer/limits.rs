@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, iter, sync::mpsc, thread, time::Duration};
 
 use knowledgepulse_import::{Code, Options, Skipped};
 use knowledgepulse_test_support::{
-    importing::{self, Outcome},
+    importing::{self, Log, Outcome},
     is_long_run, logs,
 };
 use serde_json::{Value, json};
@@ -385,15 +385,14 @@ fn skipped_bounds_the_reasons_of_a_log() {
 /// The fuzz target damages logs at random; this cuts each sample where a program or a disk could have.
 #[test]
 fn cut_logs_give_traces_or_errors() {
-    for file in logs().into_iter().flat_map(|logs| logs.files) {
-        let log = std::fs::read(&file).unwrap();
+    for Log { path, bytes: log, .. } in logs().into_iter().flat_map(|logs| logs.logs) {
         let cuts = if is_long_run() { 100 } else { 4 };
         for cut in 1..cuts {
             let begin = &log[..log.len() * cut / cuts];
             let outcome = importing::check(begin, 1 + 977 * cut, &importing::options());
             let rest = begin.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
             let is_cut = serde_json::from_slice::<Value>(rest).is_err_and(|error| error.is_eof());
-            assert!(!is_cut || rest.is_empty() || outcome.errors().next().is_some(), "{file:?}");
+            assert!(!is_cut || rest.is_empty() || outcome.errors().next().is_some(), "{path:?}");
         }
     }
 }

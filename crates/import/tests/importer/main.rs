@@ -10,10 +10,13 @@ mod shapes;
 mod spans;
 mod trace;
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use knowledgepulse_import::{Code, Error, Imported};
-use knowledgepulse_test_support::importing::{self, Outcome, value_of};
+use knowledgepulse_test_support::{
+    importing::{self, Outcome, value_of},
+    logs,
+};
 use serde_json::Value;
 
 /// The size of the pieces that a log is read in.
@@ -25,8 +28,9 @@ fn import(log: &str) -> Outcome {
 
 /// Returns a written log.
 fn written(path: &str) -> String {
-    let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../__test__/logs");
-    fs::read_to_string(logs.join(path)).unwrap()
+    let logs = logs().into_iter().flat_map(|logs| logs.logs);
+    let mut found = logs.filter(|log| log.is_written && log.path == Path::new(path));
+    String::from_utf8(found.next().expect(path).bytes).unwrap()
 }
 
 /// Returns a log of one record a line.
