@@ -5,14 +5,11 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 const CLIENT = fileURLToPath(new URL("client.mjs", import.meta.url));
-const SKEW = fileURLToPath(new URL("skew.cjs", import.meta.url));
 
-/** Starts a process that scores, and collects its answers. The clocks of it and its store are wrong by `skewMs`. */
-export function startClient({ skewMs, ...parameters }) {
-	const args = skewMs === undefined ? [] : ["--require", SKEW];
+/** Starts a process that scores, and collects its answers. */
+export function startClient(parameters) {
 	const child = fork(CLIENT, [JSON.stringify(parameters)], {
-		execArgv: ["--disable-warning=KNOWLEDGEPULSE_NO_STORE", ...args],
-		env: { ...process.env, KP_SKEW_MS: skewMs },
+		execArgv: ["--disable-warning=KNOWLEDGEPULSE_NO_STORE"],
 	});
 	const ended = once(child, "close");
 	const answers = [];
