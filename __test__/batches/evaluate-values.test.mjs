@@ -105,16 +105,6 @@ test("explainValues has several calls in flight, and stops with the loop", async
 	assert.equal(scorer.status().pending, 0);
 });
 
-test("explainValues gives reports, and ends with the signal, while its source is silent", async () => {
-	const abort = new AbortController();
-	const { signal } = abort;
-	const reports = new Scorer().explainValues(silentAfter(...traces.slice(0, 2)), { signal });
-	for (let index = 0; index < 2; index++) assert.equal((await reports.next()).done, false);
-	const waiting = reports.next();
-	abort.abort("enough");
-	await assert.rejects(waiting, (reason) => reason === "enough");
-});
-
 test("explainValues throws for a wrong argument", () => {
 	const scorer = new Scorer();
 	assert.throws(() => scorer.explainValues(5), { code: "INVALID_OPTION", path: "traces" });
@@ -145,14 +135,6 @@ test("evaluateValues and explainValues reject with CLOSED while their source is 
 	const waiting = [reports.next(), scorer.evaluateValues(silentAfter(), options)];
 	scorer.close();
 	for (const call of waiting) await assert.rejects(call, { code: "CLOSED" });
-});
-
-test("explainValues can be left while its source is silent", async () => {
-	const reports = new Scorer().explainValues(silentAfter());
-	const waiting = reports.next();
-	assert.deepEqual(await reports.return(5), { done: true, value: 5 });
-	assert.equal((await waiting).done, true);
-	assert.equal((await reports.next()).done, true);
 });
 
 test("evaluateValues lets the event loop run even if every call settles at once", async () => {

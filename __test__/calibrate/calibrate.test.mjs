@@ -72,14 +72,6 @@ for (const [title, given, options, code, path, message] of [
 		"rows[1].id",
 		/^rows\[1\]\.id: expected a string, got integer `7`$/,
 	],
-	[
-		"a row without similarity",
-		[row, { ...row, similarity: undefined }],
-		{},
-		"INVALID_ROW",
-		"rows[1].similarity",
-		/^rows\[1\]\.similarity: expected a value, got nothing$/,
-	],
 	["a row that is none", [null], {}, "INVALID_ROW", "rows[0]", /expected an object, got null/],
 	[
 		"a row that JSON cannot express",

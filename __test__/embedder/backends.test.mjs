@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Scorer } from "@knowledgepulse/scoring";
 import { runs } from "../data/runs.mjs";
 import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
@@ -30,17 +29,6 @@ for (const file of files) {
 		assertWithin(ROUNDING, await oneByOne(traces, NATIVE), await oneByOne(traces, ONNX));
 	});
 }
-
-test("embed gives texts of all lengths the vectors of ONNX Runtime", async () => {
-	const lengths = [0, 1, 2, 3, 5, 8, 13, 21, 34, 46, 47, 94, 95, 250, 510, 5000];
-	const texts = [...lengths.map((length) => words(length, length)), "é漢😀\ud800"];
-	const scorers = [NATIVE, ONNX].map((options) => new Scorer(options));
-	for (const text of texts) {
-		const [native, onnx] = await Promise.all(scorers.map((scorer) => scorer.embed(text)));
-		assertWithin(ROUNDING, native, onnx, (index) => `${text.slice(0, 20)}, ${index}`);
-		assert.notDeepEqual(native, onnx, "computed by other kernels");
-	}
-});
 
 test("evaluateValue computes fast scores with the native backend, whichever is asked for", async () => {
 	const found = await oneByOne(few, FAST);

@@ -1,9 +1,8 @@
-import assert from "node:assert/strict";
 import { test } from "node:test";
 import { valueFrom } from "../support/child.mjs";
-import { draws, repeats, seed } from "../support/draws.mjs";
+import { draws, seed } from "../support/draws.mjs";
 import { assertSame } from "../support/scores.mjs";
-import { says, trace, words } from "../support/traces.mjs";
+import { trace, words } from "../support/traces.mjs";
 
 /**
  * Scores `input.traces`, with `input.width` calls in flight. If `input.forgets`, each trace gets a new embedder,
@@ -50,21 +49,5 @@ for (const precision of ["exact", "fast"]) {
 			const found = await valueFrom(score, { input: { ...input, width } });
 			assertSame(found.scores, forgetful.scores, `KP_SEED=${seed}, ${width} in flight`);
 		}
-	});
-}
-
-for (const [name, value] of Object.entries({ short: says("once"), long: says(words(2000, 1)) })) {
-	test(`evaluateValue scores 100 identical texts in flight one after the other: ${name}`, async () => {
-		const traces = Array(100).fill(value);
-		const input = { traces, width: 1 };
-		const alone = await valueFrom(score, { input });
-		for (let round = 0; round < repeats(1); round++) {
-			const found = await valueFrom(score, { input: { ...input, width: 100 } });
-			assertSame(found.scores, alone.scores, `round ${round}`);
-			assert.equal(found.cacheSize, 100, "one entry for each call");
-		}
-		assert.ok(alone.scores[0] > alone.scores[1] + 0.1, "the first is new");
-		for (const score of alone.scores.slice(2))
-			assert.ok(Math.abs(score - alone.scores[1]) < 1e-6, String(score));
 	});
 }

@@ -281,36 +281,6 @@ test("evaluateLogs leaves no call running when it ends early", async () => {
 	assert.ok(scorer.status().calls.aborted > 0);
 });
 
-test("evaluateLogs continues for other readers when one ends", async () => {
-	const scorer = new Scorer();
-	const given = traces(300);
-	const [one, other] = [1, 2].map(() => scorer.evaluateLogs(jsonl(given)));
-	await one.next();
-	const rest = all(other);
-	await one.return();
-	assert.equal((await rest).length, given.length);
-	await idle(scorer);
-});
-
-test("evaluateLogs gives the scores of one scorer with a store", async () => {
-	const given = traces(150);
-	const { scorer } = sharing();
-	const sharers = [scorer(), scorer()];
-	const rows = [];
-	for (const [index, one] of sharers.entries()) {
-		const half = given.slice(75 * index, 75 * (index + 1));
-		rows.push(...(await all(one.evaluateLogs(jsonl(half)))));
-	}
-	const alone = new Scorer();
-	for (const [index, { score, nearest, noveltySource }] of rows.entries()) {
-		const expected = await alone.explainValue(given[index]);
-		assert.equal(score, expected.score, given[index].id);
-		assert.equal(nearest, expected.novelty.nearest);
-		assert.equal(noveltySource, "store");
-	}
-	for (const one of sharers) one.close();
-});
-
 test("evaluateLogs rejects with CLOSED after the rows before close()", async () => {
 	const { scorer } = sharing();
 	for (const one of [new Scorer(), scorer()]) {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { channel } from "node:diagnostics_channel";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { named, sharing } from "../support/stores.mjs";
-import { novel, profiles, words } from "../support/traces.mjs";
+import { sharing } from "../support/stores.mjs";
+import { novel, profiles } from "../support/traces.mjs";
 
 const known = "again";
 
@@ -33,24 +33,4 @@ for (const [place, make] of [
 		assert.deepEqual(published, ["0", "1", "1"]);
 		assert.equal(scorer.status().cacheSize, 2);
 	});
-
-	test(`known is decided after a trace that decide accepted by its bounds, with ${place}`, async () => {
-		const scorer = make();
-		const one = named("1", words(300, 1));
-		for (const options of [{ known }, {}, { known }]) {
-			await scorer.decide(one, { threshold: 0, ...options });
-			assert.equal((await scorer.explainValue(one, { known })).novelty.nearest, null);
-		}
-		// One without `known`.
-		assert.equal(scorer.status().cacheSize, 2);
-	});
 }
-
-test("known is decided by what a store has, also before it was read", async () => {
-	const { scorer: shared } = sharing();
-	const one = novel("a ledger of refunds", "1");
-	const score = await shared({ profiles }).evaluateValue(one);
-	const scorer = shared({ profiles });
-	assert.equal(await scorer.evaluateValue(one, { known }), score);
-	assert.equal(scorer.status().cacheSize, 1);
-});

@@ -3,11 +3,9 @@ import { channel } from "node:diagnostics_channel";
 import { after, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
-import { repeats } from "../support/draws.mjs";
 import { modelCopy, temporaryFolder } from "../support/model-folder.mjs";
 import { named, sharing } from "../support/stores.mjs";
-import { files, firstOf } from "../support/trace-files.mjs";
-import { kinds, novel, profiles, trace, words } from "../support/traces.mjs";
+import { novel, profiles, trace, words } from "../support/traces.mjs";
 
 /** The default trace is accepted at the threshold `accepts`, and rejected by its bounds at `rejects`. */
 const accepts = { threshold: 0.2 };
@@ -142,12 +140,6 @@ test("decide rejects for a wrong trace or option, and adds nothing", async () =>
 	assert.throws(() => new Scorer({ threshold: -1 }), { path: "threshold" });
 });
 
-test("decide counts as a call", async () => {
-	const scorer = new Scorer();
-	await scorer.decide(trace(), rejects);
-	assert.equal(scorer.status().calls.answered, 1);
-});
-
 test("decide rejects for an aborted signal although the bounds decide, and adds nothing", async () => {
 	const reason = new Error("stop");
 	const scorer = new Scorer();
@@ -170,17 +162,6 @@ test("decide without the embedder decides by a novelty of 0.5, and adds nothing"
 	await scorer.clear();
 	const { cacheSize, calls } = scorer.status();
 	assert.deepEqual([cacheSize, calls.failed], [0, 0]);
-});
-
-test("decide adds accepted traces to the store", async () => {
-	const { scorer } = sharing();
-	const [one, other] = [scorer({ profiles }), scorer({ profiles })];
-	await one.decide(named("a", "river"), accepts);
-	await one.decide(novel("river", "b"), { threshold: 0.5 });
-	const { accepted } = await one.decide(novel("ledger", "c"), { threshold: 0.5 });
-	assert.equal(accepted, true);
-	const found = await other.similar("river", { k: 100 });
-	assert.deepEqual(found.map(({ id }) => id).sort(), ["a", "c"]);
 });
 
 test("decide resolves when the store has the accepted trace, or with a neutral novelty if it is unavailable", async () => {
@@ -219,22 +200,3 @@ test("decide publishes the scores of traces that it adds", async () => {
 		],
 	);
 });
-
-for (const [file, novelty] of files.flatMap((file) => kinds.map((novelty) => [file, novelty])))
-	test(`decide is explainValue, compare and remember on ${file}, 16 in flight, novelty ${novelty}`, async () => {
-		const { traces } = firstOf(file, repeats(40));
-		const options = { precision: "fast", threshold: 0.75, novelty };
-		const [one, byHand] = [new Scorer(options), new Scorer(options)];
-		const decisions = [];
-		for (let start = 0; start < traces.length; start += 16) {
-			const calls = traces.slice(start, start + 16).map((trace) => one.decide(trace));
-			decisions.push(...(await Promise.all(calls)));
-		}
-		for (const [index, trace] of traces.entries()) {
-			const { score } = await byHand.explainValue(trace, { remember: false });
-			if (score >= 0.75) await byHand.remember(trace);
-			assert.equal(decisions[index].accepted, score >= 0.75, index);
-		}
-		const embedded = decisions.filter(({ score }) => score !== null);
-		if (file === "airline.jsonl") assert.ok(embedded.length <= traces.length / 4);
-	});

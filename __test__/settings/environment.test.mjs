@@ -138,15 +138,6 @@ for (const [variable, expected, values, other, change] of wrong)
 			assert.equal(cacheSize, 2, "a rejected trace leaves no mark");
 		});
 
-test("KNOWLEDGEPULSE_SCORING_PRECISION and _EMBEDDER can both be wrong", async () => {
-	const [mode, precision] = [`${PREFIX}EMBEDDER`, `${PREFIX}PRECISION`];
-	const input = { trace: trace(), changes: [{ embedder: "auto" }, { precision: "exact" }] };
-	const env = { [precision]: "slow", [mode]: "on" };
-	const { told } = await valueFrom(answers, { input, env });
-	const errors = [error(mode, MODES, "on"), error(precision, PRECISIONS, "slow")];
-	assert.deepEqual(told, [...errors.map((each) => [each]), fine]);
-});
-
 test("KNOWLEDGEPULSE_SCORING_* variables of a worker are its own, and configure changes those of all threads", async () => {
 	const modes = await valueFrom(
 		async ({ scoring }) => {

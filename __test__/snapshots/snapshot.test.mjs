@@ -43,17 +43,6 @@ for (const novelty of kinds)
 		assert.deepEqual(readdirSync(folder), ["a"], "no other file is left");
 	});
 
-test("Scorer.restore keeps ids, bounds and ages", async () => {
-	const scorer = await filled({ cache: { maxElements: 3, ttlMs: 3_600_000 } });
-	const restored = await Scorer.restore(await scorer.snapshot());
-	assert.equal(restored.status().cacheSize, 3);
-	assert.equal(await restored.forget(traces[4].id), 1);
-	await restored.evaluateValues(traces);
-	assert.equal(restored.status().cacheSize, 3);
-	const young = await Scorer.restore(await scorer.snapshot(), { cache: { ttlMs: 0 } });
-	assert.equal(young.status().cacheSize, 0);
-});
-
 test("Scorer.snapshot and Scorer.save without ages give the same bytes for the same entries", async () => {
 	const file = join(folder, "ageless");
 	const [one, other] = [await filled({ threads: 1 }), await filled()];

@@ -80,27 +80,6 @@ test("Scorer with a store settles calls in their order, and in batches of 64", a
 	);
 });
 
-test("evaluateValue with remember: false compares with what others have added, and adds nothing", async () => {
-	const { scorer, namespaces } = sharing();
-	const [one, other] = [scorer(), scorer()];
-	const alone = new Scorer();
-	const peek = (scorer, trace) => scorer.evaluateValue(trace, { remember: false });
-	const [trace, second, third] = texts;
-	assert.equal(await peek(one, trace), await peek(alone, trace));
-	await Promise.all([other.evaluateValue(trace), alone.evaluateValue(trace)]);
-	assert.equal(await peek(one, trace), await peek(alone, trace));
-	assert.equal(namespaces.get("test").head, 1);
-	// In order among the calls of a batch.
-	const scores = (scorer) =>
-		Promise.all([
-			scorer.evaluateValue(second),
-			peek(scorer, third),
-			scorer.evaluateValue(third),
-			peek(scorer, third),
-		]);
-	assert.deepEqual(await scores(one), await scores(alone));
-});
-
 test("remember, forget and clear with a store change the memory of all scorers", async () => {
 	const { scorer } = sharing();
 	const [one, other] = [scorer(), scorer()];
