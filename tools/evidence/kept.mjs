@@ -9,21 +9,24 @@ const [DRAWS, SAMPLES, PARTS] = [20, 1000, 8];
 const nearestOf = (similarity, run, others) =>
 	others.reduce((a, b) => (similarity(run, b) > similarity(run, a) ? b : a));
 
-/** How often a value of `positives` is greater than one of `negatives`, ties by half. Both ascend. */
-export function aucOf(positives, negatives) {
-	let [below, upTo, wins] = [0, 0, 0];
-	for (const value of positives) {
-		while (negatives[below] < value) below++;
-		while (negatives[upTo] <= value) upTo++;
-		wins += (below + upTo) / 2;
+/** How often a success has a greater value than a failure, ties by half. Each counts as often as `times` says of its task. */
+export function aucOf(ascending, times) {
+	let [solved, unsolved, wins] = [0, 0, 0];
+	for (let at = 0; at < ascending.length; ) {
+		const { value } = ascending[at];
+		const [before, below] = [solved, unsolved];
+		for (; ascending[at]?.value === value; at++)
+			if (ascending[at].success) solved += times[ascending[at].task];
+			else unsolved += times[ascending[at].task];
+		wins += (solved - before) * ((below + unsolved) / 2);
 	}
-	return wins / (positives.length * negatives.length);
+	return wins / (solved * unsolved);
 }
 
 const sumOf = (list, of) => list.reduce((sum, each) => sum + of(each), 0);
 
 /** The list in ascending order of a number that is asked for once. */
-function sortedBy(list, of) {
+export function sortedBy(list, of) {
 	const keyed = list.map((each) => [of(each), each]);
 	return keyed.sort(([a], [b]) => a - b).map(([, each]) => each);
 }
@@ -109,11 +112,11 @@ export async function waysOf({ runs, similarity }, most) {
 
 /** The measures of kept runs, from what `judge` counts. */
 export const MEASURES = {
-	"tasks covered": ({ isCovered, kept }, tasks) => isCovered / Math.min(kept, tasks),
+	"tasks covered": ({ isCovered, kept }, times) => isCovered / Math.min(kept, times.length),
 	"nearest of same task": ({ same, rest }) => same / rest,
 	"… and it succeeded": ({ useful, rest }) => useful / rest,
 	"success of kept": ({ succeeded, kept }) => succeeded / kept,
-	"AUC of the rest": ({ solved, unsolved }) => aucOf(solved, unsolved),
+	"AUC of the rest": (_, times, predicted) => aucOf(predicted, times),
 };
 
 /**
@@ -149,12 +152,12 @@ export function judge({ runs, similarity, tasks }, kept) {
 /** Returns each measure in the mean of several judgements: `value`, and those of `samples` of tasks. */
 export function estimate(judgements, tasks) {
 	const measured = ({ sums, predicted }, times) => {
-		const all = { solved: [], unsolved: [] };
-		for (const name in sums)
-			all[name] = sums[name].reduce((sum, value, task) => sum + times[task] * value, 0);
-		for (const { task, success, value } of predicted)
-			for (let n = 0; n < times[task]; n++) all[success ? "solved" : "unsolved"].push(value);
-		return Object.values(MEASURES).map((measure) => measure(all, tasks));
+		const all = {};
+		for (const name in sums) {
+			all[name] = 0;
+			for (let task = 0; task < tasks; task++) all[name] += times[task] * sums[name][task];
+		}
+		return Object.values(MEASURES).map((measure) => measure(all, times, predicted));
 	};
 	const mean = (times) => {
 		const all = judgements.map((judgement) => measured(judgement, times));

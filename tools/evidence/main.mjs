@@ -11,7 +11,7 @@ import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
 import { Scorer, scoreWith } from "@knowledgepulse/scoring";
-import { aucOf, coverByParts, estimate, judge, MEASURES, waysOf } from "./kept.mjs";
+import { aucOf, coverByParts, estimate, judge, MEASURES, sortedBy, waysOf } from "./kept.mjs";
 
 const require = createRequire(new URL("../../packages/cli/lib/main.js", import.meta.url));
 const { importTraces } = require("./engine.js");
@@ -36,12 +36,11 @@ const { values: options, positionals } = parseArgs({
 const two = (value) => (Number.isFinite(value) ? value.toFixed(2) : "–");
 const signed = (value) => (value < 0 ? "−" : "+") + two(Math.abs(value));
 const percent = (share) => `${(100 * share).toFixed(0)}%`;
-const ascending = (values) => values.sort((a, b) => a - b);
 const line = (...cells) => console.log(cells.map((cell) => cell.padEnd(26)).join(""));
 
 /** The interval that has 95% of the samples. */
 function intervalOf(samples) {
-	const sorted = ascending(samples.filter(Number.isFinite));
+	const sorted = samples.filter(Number.isFinite).sort((a, b) => a - b);
 	return [0.025, 0.975].map((share) => sorted[Math.round(share * (sorted.length - 1))]);
 }
 
@@ -82,29 +81,27 @@ async function compared({ runs, tasks }, novelty) {
 	const vectors = await Promise.all(runs.map(({ trace }) => scorer.embed(trace)));
 	const all = vectors.map(() => new Float32Array(runs.length));
 	const similarity = ({ index: i }, { index: j }) => all[Math.max(i, j)][Math.min(i, j)];
-	const [same, different] = [[], []];
+	const pairs = [];
 	const reported = runs.map((run, index) => {
 		for (let other = 0; other <= index; other++) {
 			const vector = vectors[other];
 			all[index][other] = vectors[index].reduce((sum, x, at) => sum + x * vector[at], 0);
-			if (other === index) continue;
-			(runs[other].task === run.task ? same : different).push(all[index][other]);
+			const success = runs[other].task === run.task;
+			if (other < index) pairs.push({ task: 0, success, value: all[index][other] });
 		}
 		// As many as the cache has.
 		const earlier = all[index].subarray(Math.max(0, index - 1000), index);
 		const maxSimilarity = index > 0 ? Math.max(...earlier) : null;
 		return { ...run, report: scoreWith(run.trace, { maxSimilarity }) };
 	});
-	const auc = aucOf(ascending(same), ascending(different)).toFixed(3);
-	const half = same.at(-Math.ceil(same.length / 2));
-	const [found, wrong] = [same, different].map((list) => list.filter((value) => value >= half));
+	const ascending = sortedBy(pairs, ({ value }) => value);
+	const same = ascending.filter(({ success }) => success);
+	const half = same.at(-Math.ceil(same.length / 2)).value;
+	const found = ascending.filter(({ value }) => value >= half);
+	const precision = found.filter(({ success }) => success).length / found.length;
 	const nearest = judge({ runs, similarity, tasks }, runs).sums.same.reduce((a, b) => a + b);
-	line(
-		novelty,
-		auc,
-		percent(nearest / runs.length),
-		percent(found.length / (found.length + wrong.length)),
-	);
+	const auc = aucOf(ascending, [1]).toFixed(3);
+	line(novelty, auc, percent(nearest / runs.length), percent(precision));
 	return { runs: reported, similarity, tasks };
 }
 
@@ -112,7 +109,7 @@ async function compared({ runs, tasks }, novelty) {
 function sayScores({ runs, tasks }) {
 	// The first run was compared with nothing.
 	const [, ...rest] = runs;
-	const scores = ascending(rest.map(({ report }) => report.score));
+	const scores = rest.map(({ report }) => report.score).sort((a, b) => a - b);
 	const quantile = (share) => {
 		const at = share * (scores.length - 1);
 		const [low, high = low] = scores.slice(at);
@@ -120,8 +117,8 @@ function sayScores({ runs, tasks }) {
 	};
 	console.log(`\nscores, ${[0, 0.1, 0.25, 0.5, 0.75, 0.9, 1].map(quantile).join(", ")}`);
 	const say = (name, of) => {
-		const predicted = rest.map((run) => ({ ...run, value: of(run.report) }));
-		predicted.sort((a, b) => a.value - b.value);
+		const values = rest.map((run) => ({ ...run, value: of(run.report) }));
+		const predicted = sortedBy(values, ({ value }) => value);
 		line(`AUC of ${name}`, shown(estimate([{ predicted }], tasks).at(-1)));
 	};
 	say("score", ({ score }) => score);
