@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { words } from "../../../__test__/support/traces.mjs";
 import { assertEnds, file, folder, idsOf, linesOf, parsed, rowsOf, traceOf } from "./support.mjs";
 
 /** Runs of three tasks, each done twice; `t:n` and `t:n+3` are alike. The second run of each is known to have failed. */
@@ -181,6 +182,7 @@ test("kp-score select takes outcomes from labels, and keeps an assumed success a
 	assert.equal(again[0].successFrom, "assumed");
 	const unknown = await assertEnds(0, [...args, "--success"]);
 	assert.equal(unknown.stdout, "");
+	assert.match(unknown.stderr, /^0 runs of 1 trace: coverage 0\.0 % of the 0 considered$/m);
 	assert.match(unknown.stderr, /^not considered: success unknown 1$/m);
 	for (const [name, text] of [
 		["labels.csv", `id,label,task\n${id},1,garden\nother,0,shed\n`],
@@ -298,6 +300,30 @@ test("kp-score select --per-group keeps at most so many runs of a group", async 
 		assert.match((await assertEnds(2, [...args, ...more])).stderr, message);
 });
 
+test("kp-score select warns if it passes over runs whose objectives are rare", async () => {
+	// Each of three tasks is done in two ways, three times; six others are done once.
+	const runs = Array.from({ length: 24 }, (_, n) => ({
+		...traceOf(n, { objective: n < 18 ? TASKS[n % 3] : `Task ${n}` }),
+		steps: [{ type: "thought", content: words(40, n < 18 ? n % 6 : n) }],
+	}));
+	const saidOf = async (...more) => {
+		const args = ["select", "rare.jsonl", "--novelty", "words", "--count", "6", ...more];
+		const { stdout, stderr } = await assertEnds(0, args);
+		const found = new Set(parsed(stdout).map(({ objective }) => objective)).size;
+		return [found, /^warning: the kept runs have .*/m.exec(stderr)?.[0]];
+	};
+	file("rare.jsonl", linesOf(runs));
+	const [found, warning] = await saidOf();
+	assert.equal(
+		warning,
+		`warning: the kept runs have ${found} of 9 objectives, of which 6 were run once and others up to 6 times: --per-group 1 --group /task/objective keeps one of each`,
+	);
+	const mended = await saidOf("--per-group", "1", "--group", "/task/objective");
+	assert.deepEqual(mended, [6, undefined]);
+	file("rare.jsonl", linesOf(runs.slice(0, 18)));
+	assert.equal((await saidOf())[1], undefined);
+});
+
 test("kp-score select --against and --memory keep only what earlier sets do not cover", async () => {
 	const one = ["select", "runs/a/one.jsonl", "--novelty", "words", "--count", "9"];
 	await assertEnds(0, [...one, "-o", "earlier.jsonl"]);
@@ -317,10 +343,42 @@ test("kp-score select --against and --memory keep only what earlier sets do not 
 	assert.match(stderr, /^warning: 2 rows of earlier-rows\.jsonl without a run in the sources/m);
 	rmSync(join(folder, "kept.kpcache"), { force: true });
 	const remembering = [...SELECT, "--memory", "kept.kpcache", "--count", "2"];
+	// What is only shown is not kept yet.
+	const shown = [];
+	for (let times = 0; times < 2; times++) shown.push((await assertEnds(0, remembering)).stdout);
+	assert.equal(shown[0], shown[1]);
+	assert.equal(existsSync(join(folder, "kept.kpcache")), false);
 	const kept = [];
-	for (let week = 0; week < 4; week++) kept.push(...(await idsOf(remembering)));
+	for (let week = 0; week < 4; week++) {
+		const before = await idsOf(remembering);
+		assert.deepEqual(await idsOf([...remembering, "-o", "week.jsonl"]), before);
+		kept.push(...before);
+	}
 	assert.equal(new Set(kept).size, kept.length, "nothing twice");
 	assert.deepEqual(kept.slice(0, 3).toSorted(), ["t:0", "t:1", "t:2"]);
+});
+
+test("kp-score --as messages ends with an answer, and names the tools of its calls", async () => {
+	const call = (id, name) => ({ id, type: "function", function: { name, arguments: '{"a":1}' } });
+	const asked = { role: "user", content: "Water the garden" };
+	const calling = { role: "assistant", tool_calls: [call("1", "hose"), call("2", "can")] };
+	const results = ["1", "2"].map((id) => ({ role: "tool", tool_call_id: id, content: "wet" }));
+	const answer = { role: "assistant", content: "It is watered." };
+	const thanks = { role: "user", content: "Thanks" };
+	const chats = {
+		"1.json": [asked, answer, thanks],
+		"2.json": [asked, calling, ...results, answer],
+	};
+	chats["3.json"] = [asked, calling, ...results];
+	for (const [name, chat] of Object.entries(chats)) file(`ends/${name}`, JSON.stringify(chat));
+	const args = ["import", "ends", "--as", "messages", "--no-redact", "--assume-success", "true"];
+	const { stdout, stderr } = await assertEnds(0, args);
+	const written = parsed(stdout);
+	const roles = written.map(({ messages }) => messages.map(({ role }) => role[0]).join(""));
+	assert.deepEqual(roles, ["ua", "uatta", "ua"]);
+	assert.match(stderr, /^2 runs cut after the last answer; secrets were not removed/m);
+	const names = written.map(({ tools }) => tools?.map((tool) => tool.function.name));
+	assert.deepEqual(names, [undefined, ["hose", "can"], ["hose", "can"]]);
 });
 
 test("kp-score select considers only the runs that the options select", async () => {

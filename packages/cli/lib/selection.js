@@ -4,8 +4,11 @@ const { importTraces } = require("./engine.js");
 const { InputError } = require("./exit.js");
 const { groupOf, nameOf } = require("./facts.js");
 const { sourcesOf } = require("./sources.js");
-const { count, showProgress, warn } = require("./terminal.js");
+const { count, grouped, showProgress, warn } = require("./terminal.js");
 const { traceOf } = require("./written.js");
+
+/** From how many runs of an objective on those that were run once may be passed over. */
+const UNEVEN = 4;
 
 /** The number of characters of the objective in a row, as in those of `evaluateLogs`. */
 const OBJECTIVE = 120;
@@ -168,6 +171,21 @@ class Selection {
 			})
 			.finally(stopProgress);
 		return { remarks, kept };
+	}
+
+	/** Warns if most runs repeat an objective, many were run once, and the kept ones have fewer objectives than they could. */
+	warnOfRare(kept) {
+		const sizes = new Map();
+		for (const { objective } of this.rows) sizes.set(objective, (sizes.get(objective) ?? 0) + 1);
+		const once = [...sizes.values()].filter((size) => size === 1).length;
+		const most = [...sizes.values()].reduce((a, b) => Math.max(a, b), 0);
+		const found = new Set(kept.map(({ index }) => this.rows[index].objective)).size;
+		const isUneven = most >= UNEVEN && 4 * once >= sizes.size && 2 * once <= this.rows.length;
+		if (this.job.options.perGroup || !isUneven || found >= Math.min(kept.length, sizes.size))
+			return;
+		warn(
+			`the kept runs have ${found} of ${count(sizes.size, "objective")}, of which ${grouped(once)} were run once and others up to ${grouped(most)} times: --per-group 1 --group /task/objective keeps one of each`,
+		);
 	}
 
 	/** Resolves to what was read of a run. */

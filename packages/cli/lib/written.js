@@ -1,7 +1,7 @@
 /** What `-o` of import and select gets: traces, or messages for training. */
 const { projectOf } = require("./facts.js");
 const { Redaction } = require("./redaction/index.js");
-const { jsonLine } = require("./terminal.js");
+const { count, jsonLine } = require("./terminal.js");
 
 /** A trace that says whether its success is only assumed, and what a kept one stands for, also when it is read again. */
 function traceOf({ trace, provenance, more, covers }) {
@@ -12,14 +12,24 @@ function traceOf({ trace, provenance, more, covers }) {
 	return { ...trace, metadata: { ...trace.metadata, ...known } };
 }
 
+/** The tools of calls, as far as these define them. */
+function toolsIn(messages) {
+	const calls = messages.flatMap(({ tool_calls = [] }) => tool_calls);
+	const names = new Set(calls.map((call) => call.function.name));
+	const parameters = { type: "object" };
+	return Array.from(names, (name) => ({ type: "function", function: { name, parameters } }));
+}
+
 /** The messages of a run in the format of OpenAI's chat completions, with what is known of the run. */
-function messagesOf({ messages, tools, trace, provenance, more }) {
-	const { source, successFrom } = provenance;
+function messagesOf({ messages, tools = toolsIn(messages), trace, provenance, more }) {
+	const { key, source, successFrom } = provenance;
 	const { id = null, metadata } = trace;
-	const { key } = provenance;
 	const known = { id, key, success: metadata.success, successFrom, project: projectOf(provenance) };
-	const all = { ...known, ...more, source };
-	return tools ? { messages, tools, metadata: all } : { messages, metadata: all };
+	return {
+		messages,
+		...(tools.length > 0 && { tools }),
+		metadata: { ...known, ...more, source },
+	};
 }
 
 const isMessages = ({ as }) => as === "messages";
@@ -31,6 +41,7 @@ const isRedacted = (options) => options.redact ?? isMessages(options);
 class Writer {
 	#redaction;
 	#options;
+	#cut = 0;
 
 	static async open(options) {
 		const writer = new Writer();
@@ -41,14 +52,24 @@ class Writer {
 
 	/** Resolves to the line of a run: `{ trace, provenance }`, of messages with `messages`, `tools` and `more` metadata. */
 	async lineOf(item) {
-		const value = isMessages(this.#options) ? messagesOf(item) : traceOf(item);
+		const value = isMessages(this.#options) ? messagesOf(this.#ended(item)) : traceOf(item);
 		return jsonLine((await this.#redaction?.clean(value)) ?? value);
 	}
 
-	/** What was done about secrets; empty if nothing was asked for. */
+	/** A run without what comes after its last answer: from that, a model can learn nothing. */
+	#ended(item) {
+		const end = item.messages.findLastIndex(({ role }) => role === "assistant") + 1;
+		if (end === 0 || end === item.messages.length) return item;
+		this.#cut += 1;
+		return { ...item, messages: item.messages.slice(0, end) };
+	}
+
+	/** What was cut, and done about secrets; empty if nothing was asked for. */
 	get text() {
-		if (this.#redaction) return this.#redaction.text;
-		return isMessages(this.#options) ? "secrets were not removed (--no-redact)" : "";
+		const cut = this.#cut > 0 && `${count(this.#cut, "run")} cut after the last answer`;
+		const open = isMessages(this.#options) && "secrets were not removed (--no-redact)";
+		const secrets = this.#redaction ? this.#redaction.text : open;
+		return [cut, secrets].filter(Boolean).join("; ");
 	}
 }
 

@@ -1,4 +1,5 @@
 /** kp-score select */
+const { existsSync } = require("node:fs");
 const { mkdir, stat } = require("node:fs/promises");
 const { dirname, join, relative, resolve, sep } = require("node:path");
 const { InputError, cannot } = require("../exit.js");
@@ -79,9 +80,12 @@ module.exports = async function select([args], given) {
 	const rest = dropped && (await openFile(dropped, job));
 	const spool = path || html || memory ? await Spool.open() : undefined;
 	const earlier = await keptEarlier(job);
-	const { scorer, save } = memory
-		? await openScorer(job, { saved: true })
-		: { scorer: await openAlone(job) };
+	// What is only shown may still be judged.
+	const isFinal = Boolean(path ?? copy);
+	const { scorer, save } =
+		memory && (isFinal || existsSync(memory))
+			? await openScorer(job, { saved: isFinal })
+			: { scorer: await openAlone(job) };
 	const { reason, state } = scorer.status().embedder;
 	if (options.embedder === "off" || state === "unavailable")
 		throw new InputError(`without vectors nothing can be selected: ${reason ?? "--embedder off"}`);
@@ -109,25 +113,30 @@ module.exports = async function select([args], given) {
 	const names = new Set(rows.map(({ source }) => source.name));
 	const logs = job.sources.filter(({ name }) => names.has(name));
 	if (copy && logs.length > 0) await copyAll(logs, copy, job);
-	for (const each of memory ? kept : [])
+	for (const each of memory && isFinal ? kept : [])
 		await scorer.remember(traceOf(await selection.itemOf(each)));
 	await save?.();
 	const covered = percent(kept.at(-1)?.coverage ?? 0);
-	const over = kept[0]?.measuredOver ?? selection.rows.length;
-	const sample = over < selection.rows.length ? ` of a sample of ${count(over, "run")}` : "";
+	const over = kept[0]?.measuredOver ?? Number.POSITIVE_INFINITY;
+	const considered = selection.rows.length;
+	const sample = over < considered ? ` of a sample of ${count(over, "run")}` : "";
+	const all = considered < remarks.traces ? ` of the ${grouped(considered)} considered` : "";
 	const sumOf = (all) => all.reduce((sum, { standsFor = 1 }) => sum + standsFor, 0);
 	const of = sumOf(selection.rows);
 	const weighed =
-		of > selection.rows.length ? `, they stand for ${grouped(sumOf(kept))} of ${grouped(of)}` : "";
+		of > considered ? `, they stand for ${grouped(sumOf(kept))} of ${grouped(of)}` : "";
 	const notes = [
-		`${style("bold", count(kept.length, "run"))} of ${count(remarks.traces, "trace")}: coverage ${covered}${sample}${weighed}`,
+		`${style("bold", count(kept.length, "run"))} of ${count(remarks.traces, "trace")}: coverage ${covered}${sample || all}${weighed}`,
 		selection.left.length > 0
 			? `not considered: ${tally(selection.left.map(({ reason }) => [reason.replace(/:.*/, ""), 1]))}`
 			: "",
 		written ? `${isMessages(options) ? "messages" : "traces"}: ${written}` : "",
 		writer?.text ?? "",
 		copy ? `${count(logs.length, "log")} copied to ${copy}` : "",
-		memory ? `${memory} has them: later sets add what they do not cover` : "",
+		memory &&
+			(isFinal
+				? `${memory} has them: later sets add what they do not cover`
+				: `${memory} was only read: -o, or --copy, adds what is kept`),
 	];
 	for (const note of notes.filter(Boolean)) job.note(note);
 	if (page) {
@@ -138,6 +147,7 @@ module.exports = async function select([args], given) {
 	remarks.noteAssumed(output.isText && !options.facts ? "? " : "");
 	if (output.isText && kept.length > 0)
 		job.note(style("dim", legendOf({ ...options, isKept: true })));
+	selection.warnOfRare(kept);
 	remarks.warnOfDomain();
 	remarks.warnOfLosses("not considered");
 	return job.exitCode();
