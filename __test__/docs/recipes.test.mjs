@@ -7,9 +7,11 @@ import {
 	chmodSync,
 	existsSync,
 	mkdirSync,
+	readdirSync,
 	readFileSync,
 	rmSync,
 	symlinkSync,
+	utimesSync,
 	writeFileSync,
 } from "node:fs";
 import { createServer } from "node:http";
@@ -23,9 +25,11 @@ import { fromMessages } from "@knowledgepulse/scoring/logs";
 import { metrics } from "@opentelemetry/api";
 import { traces } from "../../examples/traces.mjs";
 import { MemoryStore } from "../../packages/stores/__test__/conformance/memory-store.mjs";
+import { draws } from "../support/draws.mjs";
 import { conversation } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { named } from "../support/stores.mjs";
+import { words } from "../support/traces.mjs";
 import { compile } from "../support/typescript.mjs";
 import { checkout, furnish, noShell, programIn, read } from "./furnish.mjs";
 
@@ -232,6 +236,92 @@ test("score.py prints a line for each trace that has steps", { skip: noShell }, 
 	const env = { LC_ALL: "C", PYTHONUTF8: "0", PYTHONCOERCECLOCALE: "0", PYTHONIOENCODING: "utf-8" };
 	const shown = await linesOf("python3", ["examples/recipes/score.py", "odd.jsonl"], env);
 	assert.match(shown.join("\n"), /^0\.\d{3} Größe\u2028and\u0085more$/);
+});
+
+test("find.py finds a run by the words of an answer", { skip: noShell }, async () => {
+	mkdirSync(join(folder, "earlier"));
+	for (const [name, answer] of Object.entries({
+		boats: "Two ferries.",
+		trains: "One night train.",
+	})) {
+		const chat = [
+			...conversation(`Which ${name} are there?`, answer),
+			{ role: "user", content: "Thanks" },
+		];
+		writeFileSync(join(folder, `earlier/${name}.json`), JSON.stringify(chat));
+	}
+	const lines = await linesOf("python3", [
+		"examples/recipes/find.py",
+		"earlier",
+		"night",
+		'ferry"s',
+	]);
+	assert.equal(lines.length, 1);
+	assert.match(lines[0], /^kp:trace:\S+ One night train\.$/);
+});
+
+test("weekly.sh keeps what was judged, nothing twice, and nothing dropped", {
+	skip: noShell,
+}, async () => {
+	const week = join(folder, "weekly");
+	const chats = join(week, "chats");
+	mkdirSync(chats, { recursive: true });
+	const execute = programIn(folder, { KNOWLEDGEPULSE_SCORING_NOVELTY: "words" });
+	const run = (command) =>
+		execute("sh", ["-c", `cd weekly && sh ../examples/recipes/weekly.sh ${command}`]);
+	const read = (text) =>
+		text
+			.split("\n")
+			.filter(Boolean)
+			.map((line) => JSON.parse(line));
+	const draw = draws(7);
+	const outcomes = ["id;label"];
+	const [kept, dropped] = [new Set(), new Set()];
+	for (let n = 0; n < 3; n++) {
+		const counts = { 1: 0, 0: 0, "": 0 };
+		for (let i = 0; i < 300; i++) {
+			const session_id = `${n}-${i}`;
+			const content = `${words(8, draw.below(40))} ${words(3, draw.below(2 ** 30))}`;
+			const lines = ["user", "assistant"].map((role) =>
+				JSON.stringify({ session_id, role, content }),
+			);
+			writeFileSync(join(chats, `${session_id}.jsonl`), lines.join("\n"));
+			const label = draw.of(["1", "1", "1", "0", ""]);
+			counts[label] += 1;
+			outcomes.push(`${session_id};${label}`);
+		}
+		writeFileSync(join(week, "outcomes.csv"), outcomes.join("\r\n"));
+		for (const name of readdirSync(chats)) {
+			const days = 3 + 7 * (n - Number(name[0]));
+			const time = Date.now() / 1000 - 86_400 * days;
+			utimesSync(join(chats, name), time, time);
+		}
+		const { stdout, stderr } = await run("choose");
+		const chosen = read(stdout);
+		assert.equal(chosen.length, 20);
+		assert.match(
+			stderr,
+			new RegExp(`took the time of the file for ${300 * (n + 1)} runs without one`),
+		);
+		assert.match(
+			stderr,
+			new RegExp(`not considered: failed ${counts[0]}, success unknown ${counts[""]}$`, "m"),
+		);
+		for (const { id, key } of chosen) {
+			assert.equal(key[0], String(n), "of this week");
+			assert.ok(!kept.has(id) && !dropped.has(id), key);
+		}
+		// As the page saves them.
+		const labels = chosen.map(({ id }, place) => [id, ["1", "0", "1", ""][place % 4]]);
+		const lines = [["id", "label"], ...labels].map((line) => `${line.join(",")}\r\n`);
+		writeFileSync(join(week, "labels.csv"), lines.join(""));
+		for (const [id, label] of labels) if (label) (label === "1" ? kept : dropped).add(id);
+		await run("keep");
+		const ids = read(readFileSync(join(week, "kept.jsonl"), "utf8")).map(
+			({ metadata }) => metadata.id,
+		);
+		assert.deepEqual(ids.toSorted(), [...kept].sort(), `week ${n}`);
+	}
 });
 
 test("ci.yml runs commands that work", { skip: noShell }, async () => {

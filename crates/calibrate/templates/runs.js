@@ -67,7 +67,6 @@ function setLabel(id, label) {
 	isSaved = labels.size === 0;
 	const kept = Array.from(labels.values()).filter((label) => label === "1").length;
 	decided.value = `${kept} keep, ${labels.size - kept} drop of ${runs.length}`;
-	save.disabled = labels.size === 0;
 	found.slice(0, shown).forEach(mark);
 }
 
@@ -110,7 +109,9 @@ function press({ altKey, ctrlKey, key, metaKey, target }) {
 const field = (text) => (/^\s|[",\r\n]|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 function saveLabels() {
-	const lines = [["id", "label"], ...labels].map(([id, label]) => `${field(id)},${label}\r\n`);
+	// Those that are not decided can be in a spreadsheet.
+	const all = runs.filter(({ id }) => id !== null).map(({ id }) => [id, labels.get(id) ?? ""]);
+	const lines = [["id", "label"], ...all].map(([id, label]) => `${field(id)},${label}\r\n`);
 	const link = document.createElement("a");
 	link.href = URL.createObjectURL(new Blob(lines, { type: "text/csv" }));
 	link.download = "labels.csv";

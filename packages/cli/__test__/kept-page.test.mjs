@@ -136,7 +136,8 @@ testPage(
 		const [dialog] = await asked;
 		assert.equal(dialog.type(), "beforeunload");
 		await dialog.dismiss();
-		const lines = ["id,label", "t:0,1", '"a ""quoted"", id",0', '" two\r\nlines ",0', ""];
+		const decided = ["t:0,1", '"a ""quoted"", id",0', '" two\r\nlines ",0'];
+		const lines = ["id,label", ...decided, "t:4,", "t:5,", ""];
 		assert.equal(await savedBy(page), lines.join("\r\n"));
 	},
 );

@@ -149,7 +149,7 @@ const OPTIONS = {
 		["text", "run", "words"],
 	],
 	"--memory <file>": [
-		"snapshot of the traces scored before, for `select` kept before; `score` and `select` write it back, other commands only read it (with `--store`, `score` reads only what came after it)",
+		"snapshot of the traces scored before, for `select` kept before; `score`, and `select` with -o or --copy, write it back, other commands only read it (with `--store`, `score` reads only what came after it)",
 		newFile,
 	],
 	"--profiles <file>": "weights by domain, as JSON for `new Scorer()`",
@@ -269,7 +269,7 @@ const COMMANDS = {
 		more: `
 The kept runs are shown in their order, with their scores, how much they cover, and how many runs each stands
 for. --output gets their traces, one a line, as kp-score import writes them, or their messages. With --memory,
-runs are kept that those of earlier sets do not cover, and are added to it.
+runs are kept that those of earlier sets do not cover; --output or --copy adds them to it.
 `,
 		examples: [
 			"sessions --count 10",
