@@ -108,9 +108,14 @@ function press({ altKey, ctrlKey, key, metaKey, target }) {
 /** A field of CSV, as in RFC 4180. */
 const field = (text) => (/^\s|[",\r\n]|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
+/** An id that no spreadsheet takes for a formula: what reads labels knows the beginning. */
+const inert = (id) => (/^[=+\-@\t\r]/.test(id) ? `kp:trace:${id}` : id);
+
 function saveLabels() {
 	// Those that are not decided can be in a spreadsheet.
-	const all = runs.filter(({ id }) => id !== null).map(({ id }) => [id, labels.get(id) ?? ""]);
+	const all = runs
+		.filter(({ id }) => id !== null)
+		.map(({ id }) => [inert(id), labels.get(id) ?? ""]);
 	const lines = [["id", "label"], ...all].map(([id, label]) => `${field(id)},${label}\r\n`);
 	const link = document.createElement("a");
 	link.href = URL.createObjectURL(new Blob(lines, { type: "text/csv" }));

@@ -11,8 +11,8 @@ import { assertEnds, file, folder, linesOf, OFF, parsed, rowsOf, traceOf } from 
 const HOSTILE =
 	"</template></ol></script><script>document.title = 'run'</script><img src=//a.example>";
 
-/** Ids that CSV must quote, and none; the others are `t:n`. */
-const IDS = { 1: 'a "quoted", id', 2: " two\r\nlines ", 3: null };
+/** Ids that CSV must quote, none, and what a spreadsheet would compute; the others are `t:n`. */
+const IDS = { 1: 'a "quoted", id', 2: " two\r\nlines ", 3: null, 5: "=1+1\u0085" };
 
 const objectiveOf = (n) => (n % 5 === 0 ? `${HOSTILE} ${n}` : `Prune rose ${n}`);
 
@@ -126,19 +126,21 @@ testPage(
 		await assertState("2 keep, 0 drop of 6", "Keep", "Keep");
 		await press("u");
 		await assertState("1 keep, 1 drop of 6", "Keep", "Drop");
-		for (const place of [3, 5, 5]) await page.click(`li:nth-child(${place}) [value="0"]`);
+		for (const place of [3, 5, 5, 6]) await page.click(`li:nth-child(${place}) [value="0"]`);
 		const disabled = await page.$$eval("[aria-pressed]:disabled", (all) => all.map((b) => b.title));
 		assert.deepEqual(disabled, Array(2).fill("A run without an id cannot be labelled"));
 		await page.type("[type=search]", "kdu");
-		await assertState("1 keep, 2 drop of 6");
+		await assertState("1 keep, 3 drop of 6");
 		const asked = once(page, "dialog");
 		await page.close({ runBeforeUnload: true });
 		const [dialog] = await asked;
 		assert.equal(dialog.type(), "beforeunload");
 		await dialog.dismiss();
 		const decided = ["t:0,1", '"a ""quoted"", id",0', '" two\r\nlines ",0'];
-		const lines = ["id,label", ...decided, "t:4,", "t:5,", ""];
+		const lines = ["id,label", ...decided, "t:4,", "kp:trace:=1+1\u0085,0", ""];
 		assert.equal(await savedBy(page), lines.join("\r\n"));
+		// HTML forbids other control characters.
+		assert.doesNotMatch(readFileSync(join(folder, "kept.html"), "utf8"), /(?![\n\t])\p{Cc}/u);
 	},
 );
 
