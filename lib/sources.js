@@ -54,9 +54,11 @@ const isMessage = (value) =>
 /** Reading must not wait in a thread of Node.js for a pipe or a device. Windows has no such flag. */
 const READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
 
-/** Adds the file to an error of reading. Node.js names it only in errors of opening it. */
+/** An error of the system with its file, which Node.js names only where it was opened. */
 const named = (error, path) =>
-	Object.assign(error, { path, message: `${error.message} '${path}'` });
+	error.syscall && !error.path
+		? Object.assign(error, { path, message: `${error.message} '${path}'` })
+		: error;
 
 const STALE = { code: "ESTALE", syscall: "read" };
 
@@ -96,8 +98,6 @@ async function* contents(path) {
 			reading?.catch(ignore);
 			if (piece.length > 0) yield piece;
 		}
-	} catch (error) {
-		throw error.syscall ? named(error, path) : error;
 	} finally {
 		await reading?.catch(ignore);
 	}
@@ -255,10 +255,11 @@ class Source {
 			this.#stream = stream;
 			if (this.#isClosed) stream.destroy();
 			yield* stream;
-		} catch (error) {
+		} catch (thrown) {
+			const error = named(thrown, path);
 			const isList = error.code === "EISDIR" || (error.code === "ENOENT" && /[*?]/.test(path));
 			if (isList) error.message += "; list files with fs.readdir() or fs.glob()";
-			throw stream ? named(error, path) : error;
+			throw error;
 		}
 	}
 

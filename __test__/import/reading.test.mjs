@@ -390,7 +390,7 @@ test("importTraces survives a stream that fails before its turn", async () => {
 
 test("importTraces says for a folder and a pattern what finds files", async (t) => {
 	const folder = temporaryFolder(t);
-	const message = /'; list files with fs\.readdir\(\) or fs\.glob\(\)$/;
+	const message = /^[^']*'[^']*'; list files with fs\.readdir\(\) or fs\.glob\(\)$/;
 	for (const [path, code] of [
 		[folder, "EISDIR"],
 		[join(folder, "*.jsonl"), "ENOENT"],

@@ -2,13 +2,9 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
-	appendFileSync,
-	closeSync,
-	constants,
 	existsSync,
 	mkdirSync,
 	mkdtempSync,
-	openSync,
 	readdirSync,
 	readFileSync,
 	rmSync,
@@ -19,6 +15,7 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
 import { repeats } from "../../../__test__/support/draws.mjs";
 import {
@@ -29,7 +26,6 @@ import {
 	linesOf,
 	OFF,
 	parsed,
-	rowsOf,
 	start,
 	traceOf,
 } from "./support.mjs";
@@ -235,64 +231,59 @@ test("kp-score score touches nothing beside its output that is not its own", asy
 		}
 });
 
-for (const state of ["--memory m", "--store sqlite:s.db?create=1"])
-	test(`kp-score score ${state} keeps the rows of a file when it is killed after it wrote that`, async (t) => {
-		const cwd = mkdtempSync(join(folder, "whole-"));
-		if (!mkfifo(join(cwd, "page"))) return t.skip("no named pipes");
-		const runs = Array.from({ length: 300 }, (_, n) => traceOf(n));
-		writeFileSync(join(cwd, "runs.jsonl"), linesOf(runs));
-		const args = ["score", "runs.jsonl", ...state.split(" "), "--novelty", "words", "-o", "out"];
-		// The page is what comes last, and nobody reads it.
-		const reader = openSync(join(cwd, "page"), constants.O_RDONLY | constants.O_NONBLOCK);
-		t.after(() => closeSync(reader));
-		const child = start([...args, "--html", "page"], { cwd });
-		const ended = endOf(child);
-		const isSaved = () => state.startsWith("--store") || existsSync(join(cwd, "m"));
-		while (child.exitCode === null && !(existsSync(join(cwd, "out")) && isSaved())) await sleep(5);
-		child.kill("SIGKILL");
-		assert.equal((await ended).signal, "SIGKILL");
-		const whole = readFileSync(join(cwd, "out"), "utf8");
-		assert.equal(parsed(whole).length, runs.length);
-		const { stderr } = await assertEnds(0, args, { cwd });
-		assert.match(stderr, /^goes on from .*: 300 rows$/m);
-		assert.equal(readFileSync(join(cwd, "out"), "utf8"), whole);
-		assert.deepEqual(
-			readdirSync(cwd).filter((name) => name.startsWith("out")),
-			["out"],
-		);
-		// Nothing is left of it: all runs are known, and nothing does not replace them.
-		const again = await assertEnds(0, args, { cwd });
-		assert.match(again.stderr, /^warning: nothing to write: out stays as it was$/m);
-		assert.equal(readFileSync(join(cwd, "out"), "utf8"), whole);
-	});
+/** What a command has left to go on from, as lib/unfinished.js describes it. */
+function stateOf(cwd) {
+	const path = join(cwd, "out.partial");
+	const isWhole = existsSync(join(cwd, "out"));
+	if (!existsSync(path)) return isWhole ? "the file" : "no journal";
+	if (isWhole) return "the file and a journal";
+	const text = readFileSync(path, "utf8");
+	if (!text.includes("\n")) return "no whole line";
+	if (!text.endsWith("\n")) return "a line that is not whole";
+	const last = parsed(text).at(-1);
+	if (Array.isArray(last)) return "ids without rows";
+	return isRow(last) ? "rows" : "the first line";
+}
 
-test("kp-score leaves only files that the next run goes on from or removes when it is killed", async (t) => {
-	if (process.platform === "win32") return t.skip("no signals");
-	mkdirSync(join(folder, "killed"));
-	const args = ["score", "-", "--novelty", "words", "--memory", "killed/m", "-o", "killed/out"];
-	const child = start(args, LIMIT);
-	const ended = endOf(child);
-	child.stdin.write(linesOf([1, 2].map((n) => traceOf(n))));
-	const partial = join(folder, "killed/out.partial");
-	while (!existsSync(partial) || readFileSync(partial, "utf8").split("\n").length < 3)
-		await sleep(20);
-	child.kill("SIGKILL");
-	await ended;
-	for (const name of readdirSync(join(folder, "killed")))
-		assert.match(name, /^(m\.lock|out\.(partial|lock))$/);
-	// As if it had been killed within a line.
-	appendFileSync(partial, '{"id":"t:3","sco');
-	const input = linesOf([1, 2, 3].map((n) => traceOf(n)));
-	await assertEnds(0, args, { input });
-	assert.deepEqual(readdirSync(join(folder, "killed")).sort(), ["m", "out"]);
-	const rows = parsed(readFileSync(join(folder, "killed/out"), "utf8"));
-	assert.deepEqual(
-		rows.map(({ id }) => id),
-		["t:1", "t:2", "t:3"],
-	);
-	const all = await rowsOf(["score", "-", "--novelty", "words"], { input });
-	assert.deepEqual(rows, all);
-});
+for (const [state, kept] of [
+	["--memory m", "m"],
+	["--store sqlite:s.db?create=1", "s.db"],
+])
+	test(`kp-score score ${state} goes on from every state in which it was killed`, async (t) => {
+		if (process.platform === "win32") return t.skip("no signals");
+		const log = file("two.jsonl", linesOf([1, 2].map((n) => traceOf(n))));
+		const args = ["score", log, "--novelty", "words", ...state.split(" "), "-o", "out"];
+		const undisturbed = mkdtempSync(join(folder, "undisturbed-"));
+		await assertEnds(0, args, { cwd: undisturbed });
+		const expected = readFileSync(join(undisturbed, "out"), "utf8");
+		const states = new Set();
+		for (let step = 1, hasEnded = false; !hasEnded; step += 1) {
+			const cwd = mkdtempSync(join(folder, "killed-"));
+			const NODE_OPTIONS = `--require "${fileURLToPath(new URL("killing.cjs", import.meta.url))}"`;
+			const env = { ...process.env, NODE_OPTIONS, KILL_AT: step };
+			// The second time, it is killed while it goes on.
+			for (let times = 2; times > 0 && !hasEnded; times -= 1) {
+				const { code, signal, stderr } = await endOf(start(args, { cwd, env }));
+				assert.ok(code === 0 || signal === "SIGKILL", stderr);
+				states.add(stateOf(cwd));
+				hasEnded = code === 0 && times === 2;
+			}
+			await assertEnds(0, args, { cwd });
+			const out = readFileSync(join(cwd, "out"), "utf8");
+			assert.deepEqual(parsed(out), parsed(expected), `step ${step}`);
+			const left = readdirSync(cwd).filter((name) => !/^\.kp-.*\.tmp$|-(shm|wal)$/.test(name));
+			assert.deepEqual(left.sort(), [kept, "out"].sort());
+			if (!hasEnded) continue;
+			// All runs are known, and nothing does not replace them.
+			const again = await assertEnds(0, args, { cwd });
+			assert.match(again.stderr, /^warning: nothing to write: out stays as it was$/m);
+			assert.equal(readFileSync(join(cwd, "out"), "utf8"), out);
+		}
+		const found = ["no journal", "no whole line", "the first line", "a line that is not whole"];
+		if (kept === "s.db") found.push("ids without rows");
+		found.push("rows", "the file and a journal", "the file");
+		assert.deepEqual([...states].sort(), found.sort());
+	});
 
 /** A server that never answers. */
 async function silentServer(t) {

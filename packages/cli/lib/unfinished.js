@@ -9,7 +9,7 @@
  * A command may be killed at any time, even when it goes on itself. The same command then finds
  *
  *     no journal        it begins anew
- *     an empty one      it begins anew: the first line was not yet written
+ *     no whole line     it begins anew: the first one was not yet written
  *     a journal         it cuts off a line that is not whole, and writes what has no row yet: what a store got is scored as it was
  *                       then, and the rest, with a memory all runs, is scored as usual. FILE gets the rows when all are there
  *     FILE, a journal   the same: the journal has all rows, and FILE gets them again. It is removed when all else is done, such as
@@ -127,16 +127,21 @@ class Unfinished {
 	#begin(origin) {
 		const stats = fs.fstatSync(this.#fd);
 		if (!stats.isFile()) this.#refuse("and is no regular file");
-		if (stats.size === 0) fs.appendFileSync(this.#fd, jsonLine({ "kp-score": origin }));
+		const head = jsonLine({ "kp-score": origin });
 		const piece = Buffer.alloc(PIECE);
-		fs.readSync(this.#fd, piece, 0, PIECE, 0);
-		this.#start = piece.indexOf(LINE_FEED) + 1;
-		const { "kp-score": before } = parsed(piece.toString("utf8", 0, this.#start)) ?? {};
+		const beginning = piece.subarray(0, fs.readSync(this.#fd, piece, 0, PIECE, 0));
+		this.#start = beginning.indexOf(LINE_FEED) + 1;
+		if (this.#start === 0 && head.startsWith(beginning.toString())) {
+			fs.ftruncateSync(this.#fd);
+			fs.appendFileSync(this.#fd, head);
+			this.#start = Buffer.byteLength(head);
+			return;
+		}
+		const { "kp-score": before } = parsed(beginning.toString("utf8", 0, this.#start)) ?? {};
 		if (!before) this.#refuse("and was not written to go on from");
 		const isOther = (name) => before[name] !== origin[name];
 		const others = Object.keys({ ...before, ...origin }).filter(isOther);
 		if (others.length > 0) this.#refuse(`from another command, with other ${others.join(", ")}`);
-		if (stats.size === 0) return;
 		fs.ftruncateSync(this.#fd, endOfLines(this.#fd, stats.size));
 		this.#isKept = true;
 	}
