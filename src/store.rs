@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use knowledgepulse_scoring::{
     Error, Id, StoreFault,
-    scorer::{Change, Page, Request, StoreMemory, StoredEntry},
+    scorer::{Change, Page, StoreMemory, StoredEntry},
     snapshot::Position,
 };
 use knowledgepulse_workers::WORKERS;
@@ -42,7 +42,7 @@ impl NativeScorer {
     #[napi(catch_unwind)]
     pub fn next_batch<'env>(&self, env: &'env Env, limit: u32) -> Result<Unknown<'env>> {
         let (promise, mut deferred) = Outbox::promise(env, false)?;
-        let taker = move |batch: Vec<Request>| {
+        let taker = move |batch: Vec<Option<Change>>| {
             deferred.settle(Ok(batch), |_, batch| {
                 Ok(batch.into_iter().map(StoreRequest::from).collect::<Vec<_>>())
             });
@@ -133,13 +133,13 @@ impl NativeScorer {
     }
 }
 
-impl From<Request> for StoreRequest {
-    fn from(request: Request) -> Self {
-        let (kind, id, vector) = match request {
-            Request::Append(Change::Add { id, vector }) => ("add", id, vector),
-            Request::Append(Change::Forget(id)) => ("forget", id, None),
-            Request::Append(Change::Clear) => ("clear", None, None),
-            Request::Read => ("read", None, None),
+impl From<Option<Change>> for StoreRequest {
+    fn from(change: Option<Change>) -> Self {
+        let (kind, id, vector) = match change {
+            Some(Change::Add { id, vector }) => ("add", id, vector),
+            Some(Change::Forget(id)) => ("forget", id, None),
+            Some(Change::Clear) => ("clear", None, None),
+            None => ("read", None, None),
         };
         let bytes = |vector: Box<[f32]>| {
             vector.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>().into()

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use knowledgepulse_scoring::{Profiles, dimensions::Dimensions};
+use knowledgepulse_scoring::{Profiles, weights::Dimensions};
 
 use crate::{
     calibration::{

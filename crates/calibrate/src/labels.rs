@@ -1,6 +1,6 @@
 //! Statistics of scores and labels, and whether the labels merely repeat `success`.
 
-use knowledgepulse_scoring::{overrides::Fired, weights::Weights};
+use knowledgepulse_scoring::{score::Fired, weights::Weights};
 
 use crate::{
     bootstrap::{Bootstrap, Groups},

@@ -4,9 +4,9 @@
 
 use knowledgepulse_scoring::{
     Error, Invalid, Result,
-    dimensions::Dimensions,
     error::number,
-    overrides::{self, Fired},
+    score::{Fired, rule_names},
+    weights::Dimensions,
 };
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +140,7 @@ impl Row {
             return fail("similarity", "a number in [-1, 1] or null", number(value));
         }
         if let Err(name) = Fired::named(self.overrides.iter().map(String::as_str)) {
-            let known: Vec<_> = overrides::names().collect();
+            let known: Vec<_> = rule_names().collect();
             let expected = format!("one of {}", known.join(", "));
             return fail("overrides", &expected, format!("{name:?}"));
         }

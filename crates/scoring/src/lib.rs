@@ -24,14 +24,10 @@
 
 pub mod cache;
 mod clock;
-pub mod dimensions;
 pub mod embed;
 pub mod error;
 pub mod held;
 mod id;
-pub mod novelty;
-pub mod overrides;
-mod report;
 pub mod score;
 pub mod scorer;
 pub mod select;
@@ -43,8 +39,7 @@ pub mod weights;
 pub use cache::VectorCache;
 pub use error::{Error, Invalid, Result, StoreFault};
 pub use id::Id;
-pub use novelty::Novelty;
-pub use score::Score;
+pub use score::{Novelty, Score};
 pub use scorer::Scorer;
 pub use trace::Trace;
 pub use weights::Profiles;

@@ -6,10 +6,7 @@
 
 mod call;
 mod common;
-mod entry;
 mod memory;
-mod outcome;
-mod statistics;
 mod store;
 
 use std::{
@@ -23,14 +20,11 @@ use std::{
 use call::{Call, EmbeddedCall};
 pub use call::{CallHandle, Input, Query, Reply, Work};
 use common::Common;
-pub use common::ScorerOptions;
-pub use entry::{Change, Page, Request, StoredEntry};
+pub use common::{Change, Found, Outcome, ScorerOptions, Statistics};
 use knowledgepulse_workers::{Threads, WORKERS};
 use memory::Memory;
 pub use memory::OwnMemory;
-pub use outcome::{Found, Outcome};
-pub use statistics::Statistics;
-pub use store::{StoreMemory, Taker};
+pub use store::{Page, StoreMemory, StoredEntry, Taker};
 
 use crate::{
     cache::VectorCache,
@@ -46,7 +40,7 @@ use crate::{
 };
 pub use crate::{
     clock::monotonic_clock,
-    report::{Report, Times},
+    score::{Report, Times},
 };
 
 /// Scores traces against those that it has scored before.

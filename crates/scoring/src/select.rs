@@ -27,8 +27,7 @@ use crate::{
     embed::{Embedded, TextFacts},
     error::Result,
     id::Id,
-    report::{Report, Times},
-    score::Scored,
+    score::{Report, Scored, Times},
     trace::Trace,
     weights::Profiles,
 };

@@ -13,7 +13,7 @@ use std::{
 
 use knowledgepulse_scoring::{
     Error, Scorer, StoreFault,
-    scorer::{Outcome, Request, ScorerOptions, Work},
+    scorer::{Change, Outcome, ScorerOptions, Work},
 };
 use knowledgepulse_test_support::{FakeEmbedder, input, repeats, trace};
 use knowledgepulse_workers::Intake;
@@ -57,7 +57,7 @@ fn submit(scorer: &Arc<Scorer>, count: usize) -> Vec<Receiver<Answer>> {
 /// Answers the next batch as one that the store cannot take.
 fn carry(scorer: &Scorer) {
     let Some(memory) = scorer.store_memory() else { return };
-    let (sender, batch): (Sender<Vec<Request>>, _) = channel();
+    let (sender, batch): (Sender<Vec<Option<Change>>>, _) = channel();
     if memory.next_batch(64, Box::new(move |batch| sender.send(batch).expect("a receiver"))) {
         memory.hand_over();
     }

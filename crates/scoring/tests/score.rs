@@ -3,7 +3,7 @@
 use knowledgepulse_scoring::{
     Novelty, Profiles, Score,
     cache::Nearest,
-    overrides::{self, Fired},
+    score::{Fired, rule_names},
     trace::quote,
     weights::Weights,
 };
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 #[test]
 fn overrides_of_a_trace_are_those_of_their_names() {
-    let names: Vec<_> = overrides::names().collect();
+    let names: Vec<_> = rule_names().collect();
     assert_eq!(names, ["single-thought", "error-recovery", "low-tool-diversity"]);
     // In the order of the rules, whatever that of the names.
     for (names, weighted, expected) in [

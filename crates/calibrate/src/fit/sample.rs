@@ -1,6 +1,9 @@
 //! Labelled rows, arranged so that the AUC of many weights is found fast.
 
-use knowledgepulse_scoring::{dimensions::Dimensions, overrides::Fired, weights::Weights};
+use knowledgepulse_scoring::{
+    score::Fired,
+    weights::{Dimensions, Weights},
+};
 
 use crate::{
     bootstrap::{Bootstrap, Groups},

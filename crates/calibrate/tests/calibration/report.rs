@@ -6,7 +6,7 @@ use knowledgepulse_calibrate::{
     Options, Row, Target,
     report::{self, Context},
 };
-use knowledgepulse_scoring::dimensions::Dimensions;
+use knowledgepulse_scoring::weights::Dimensions;
 use proptest::prelude::*;
 
 use crate::rows::{self, calibrate};

@@ -2,7 +2,9 @@
 
 use knowledgepulse_calibrate::{Calibration, Options, Row};
 use knowledgepulse_scoring::{
-    Profiles, Result, dimensions::Dimensions, overrides::Fired, weights::Weights,
+    Profiles, Result,
+    score::Fired,
+    weights::{Dimensions, Weights},
 };
 use knowledgepulse_workers::CancelToken;
 

@@ -6,7 +6,7 @@ use knowledgepulse_calibrate::{
     Options, Row, Target,
     calibration::{Estimate, FitResult, Fitted},
 };
-use knowledgepulse_scoring::{dimensions::Dimensions, weights::Weights};
+use knowledgepulse_scoring::weights::{Dimensions, Weights};
 use knowledgepulse_test_support::{is_long_run, repeats};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -43,7 +43,7 @@ use pulp::{
     x86::{V3, V4},
 };
 
-use super::{best::Best, similarity::TOLERANCE};
+use super::similarity::{Best, TOLERANCE};
 
 /// The maximum number of numbers in a row: a query has 8 bits or more, and the sum of its products with codes 32.
 pub const MOST_NUMBERS: usize = 1 << 20;

@@ -5,7 +5,6 @@
 //! zeros to whole SIMD registers. Times and ids are in queues beside the ring, so that a comparison reads only rows. A
 //! large ring also has its rows as 8-bit codes, which are compared first.
 
-mod best;
 mod codes;
 mod similarity;
 
@@ -19,9 +18,8 @@ use crate::{
     error::{Error, Invalid, Result, number},
     id::Id,
 };
-use best::Best;
 use codes::{Codes, MOST_NUMBERS};
-use similarity::offer_dots;
+use similarity::{Best, offer_dots};
 pub(crate) use similarity::{dot_of, is_unit, norm, normalize_into, row_length};
 
 /// The most slots of a ring without codes, where they would gain little.

@@ -17,7 +17,7 @@ use crate::{
     held::Held,
     scorer::{
         call::{EmbeddedCall, View, Work},
-        outcome::Outcome,
+        common::Outcome,
         store::StoreMemory,
     },
     snapshot::Contents,

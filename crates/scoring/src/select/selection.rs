@@ -17,7 +17,11 @@ use super::{
     Candidate, Check, Limits, Member, Progress, Selected,
     sums::{Line, Sum, cube, sums},
 };
-use crate::{cache::Nearest, error::Result, novelty::Novelty, report::Report};
+use crate::{
+    cache::Nearest,
+    error::Result,
+    score::{Novelty, Report},
+};
 
 /// The relative difference of what equals add: sums are rounded.
 const TIE: f64 = 1e-12;

@@ -10,8 +10,7 @@ use knowledgepulse_scoring::{
     Error, Id, Novelty, Scorer, StoreFault,
     cache::CacheOptions,
     scorer::{
-        Change, Found, Input, Outcome, Page, Query, Request, ScorerOptions, StoreMemory,
-        StoredEntry, Work,
+        Change, Found, Input, Outcome, Page, Query, ScorerOptions, StoreMemory, StoredEntry, Work,
     },
     snapshot::{self, Bytes},
 };
@@ -76,7 +75,7 @@ fn memory(scorer: &Scorer) -> &StoreMemory {
     scorer.store_memory().expect("a scorer with a store")
 }
 
-fn next_batch(scorer: &Scorer) -> Vec<Request> {
+fn next_batch(scorer: &Scorer) -> Vec<Option<Change>> {
     let (sender, receiver) = mpsc::channel();
     let taker = Box::new(move |batch| sender.send(batch).expect("a receiver"));
     if memory(scorer).next_batch(64, taker) {
@@ -87,7 +86,7 @@ fn next_batch(scorer: &Scorer) -> Vec<Request> {
 }
 
 /// Waits until all calls have been embedded, so that they come in one batch.
-fn whole_batch(scorer: &Scorer, count: usize) -> Vec<Request> {
+fn whole_batch(scorer: &Scorer, count: usize) -> Vec<Option<Change>> {
     let mut batch = Vec::new();
     while batch.is_empty() && count > 0 && scorer.statistics().pending() > 0 {
         batch = next_batch(scorer);
@@ -103,9 +102,9 @@ struct Store {
 
 impl Store {
     /// Appends what a batch asks for; returns the number of each entry.
-    fn append(&mut self, batch: &[Request]) -> Vec<Option<u64>> {
-        let append = |request: &Request| {
-            let Request::Append(change) = request else { return None };
+    fn append(&mut self, batch: &[Option<Change>]) -> Vec<Option<u64>> {
+        let append = |change: &Option<Change>| {
+            let Some(change) = change else { return None };
             let seq = self.entries.last().map_or(0, |last| last.seq) + 1;
             self.entries.push(StoredEntry {
                 seq,

@@ -2,6 +2,7 @@
 
 use std::{collections::HashSet, mem::discriminant, time::Duration};
 
+use super::{Page, StoredEntry};
 use crate::{
     cache::{CacheOptions, VectorCache, is_unit, norm},
     error::{Error, Result, StoreFault},
@@ -9,8 +10,7 @@ use crate::{
     id::Id,
     scorer::{
         call::{Call, EmbeddedCall, View},
-        entry::{Change, Page, StoredEntry},
-        outcome::Outcome,
+        common::{Change, Outcome},
     },
     snapshot::{Contents, Position, Snapshot},
 };

@@ -23,19 +23,48 @@ use crate::{
     embed::Embedded,
     error::{Error, Result, StoreFault},
     held::Held,
-    novelty::Novelty,
+    score::Novelty,
     scorer::{
         call::{Call, EmbeddedCall, Input, Work},
-        common::Common,
-        entry::{Change, Page, Request, StoredEntry},
-        outcome::Outcome,
+        common::{Change, Common, Outcome},
     },
     snapshot::{Contents, Position, Snapshot},
     sync::{Mutex, MutexGuard},
 };
 
-/// Takes a batch. An empty one means that calls have come that do not need the store, or that the wait has ended.
-pub type Taker = Box<dyn FnOnce(Vec<Request>) + Send>;
+/// A change in its place in the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredEntry {
+    /// Its number, from 1, without gaps.
+    pub seq: u64,
+    /// When it was appended, by the clock of the store; never earlier than the entry before.
+    pub at: Duration,
+    /// The UUID of its call.
+    pub call: Box<str>,
+    /// The change.
+    pub change: Change,
+    /// The call of the current batch that appended it.
+    pub own: Option<usize>,
+}
+
+/// Consecutive entries of a store.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Page {
+    /// Changes if the history of the store changes.
+    pub epoch: String,
+    /// The number of the newest entry, or 0.
+    pub head: u64,
+    /// The number of the oldest entry that is kept; 1 if none was deleted.
+    pub first: u64,
+    /// Whether the entries start with the oldest one, instead of the one after those applied before.
+    pub reset: bool,
+    /// The entries, the oldest first.
+    pub entries: Vec<StoredEntry>,
+}
+
+/// Takes the requests of a batch: what each appends to the store, or `None` to append nothing but read everything. An
+/// empty one means that calls have come that do not need the store, or that the wait has ended.
+pub type Taker = Box<dyn FnOnce(Vec<Option<Change>>) + Send>;
 
 /// The memory of a scorer that shares a store. Its owner sends the calls of [`StoreMemory::next_batch`] to the store,
 /// and passes the entries to [`StoreMemory::apply`].
@@ -187,29 +216,25 @@ impl StoreMemory {
             if next.call.is_answered() {
                 continue;
             }
-            let request = request(&next);
-            if request.is_none() && batch.is_empty() {
+            let (mut change, needs_store) = request(&next);
+            if !needs_store && batch.is_empty() {
                 // It need not wait for any call.
                 drop(queue);
                 self.answer_reader(next, Duration::ZERO);
                 continue;
             }
-            let mut request = request.unwrap_or(Request::Read);
             let id = next.call.work.scored().and_then(|input| input.trace.id());
             let is_new = is_whole && id.is_none_or(|id| !known.contains(id));
-            is_open |= is_undecided(&next) && (request == Request::Read || !is_new);
+            is_open |= is_undecided(&next) && (change.is_none() || !is_new);
             if is_open {
-                request = Request::Read;
+                change = None;
             }
             is_fresh |= next.accepted.is_some();
-            next.appends = match &request {
-                Request::Append(change) => Some(discriminant(change)),
-                Request::Read => None,
-            };
-            if let Request::Append(Change::Add { id, .. }) = &request {
+            next.appends = change.as_ref().map(discriminant);
+            if let Some(Change::Add { id, .. }) = &change {
                 known.extend(id.clone());
             }
-            batch.push(request);
+            batch.push(change);
             queue.sent.push(Some(next));
         }
         taker(batch);
@@ -341,18 +366,17 @@ impl StoreMemory {
     }
 }
 
-/// Returns the request of a call; `None` if it does not need the store. Only a vector of length 1 is added.
-fn request(embedded: &EmbeddedCall) -> Option<Request> {
+/// Returns what a call appends, if it does, and whether it needs the store at all. Only a vector of length 1 is added.
+fn request(embedded: &EmbeddedCall) -> (Option<Change>, bool) {
     let (work, vector) = (&embedded.call.work, embedded.vector());
-    Some(match work.change(embedded.accepted.as_ref()) {
+    match work.change(embedded.accepted.as_ref()) {
         Some(Change::Add { id, .. }) => {
-            let vector = Some(vector.filter(|vector| is_unit(norm(vector)))?.into());
-            Request::Append(Change::Add { id, vector })
+            let added = vector.filter(|vector| is_unit(norm(vector)));
+            (added.map(|vector| Change::Add { id, vector: Some(vector.into()) }), added.is_some())
         }
-        Some(change) => Request::Append(change),
-        None if vector.is_some() || matches!(work, Work::WarmUp) => Request::Read,
-        None => return None,
-    })
+        Some(change) => (Some(change), true),
+        None => (None, vector.is_some() || matches!(work, Work::WarmUp)),
+    }
 }
 
 /// Returns whether the memory decides if the call appends.
