@@ -27,7 +27,7 @@ use napi::{
 
 use crate::{
     js::{failure_value, forget_exception},
-    model::{Texts, variables_of},
+    settings::{Texts, variables_of},
 };
 
 /// The state of the main thread, or of a worker.

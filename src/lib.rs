@@ -11,6 +11,7 @@ mod model;
 mod options;
 #[expect(clippy::too_many_arguments, reason = "an object would have to be made for each call")]
 mod scorer;
+mod settings;
 mod store;
 mod vector_cache;
 
@@ -37,7 +38,7 @@ pub fn init(_exports: Object, env: Env) -> Result<()> {
 /// Changes the settings that are given; earlier calls keep theirs.
 #[napi(catch_unwind)]
 pub fn configure(env: &Env, settings: Object) -> Result<()> {
-    or_throw(env, model::configure(EnvState::variables(env)?, &settings))
+    or_throw(env, settings::configure(EnvState::variables(env)?, &settings))
 }
 
 /// Returns the greatest number of threads of a scorer.

@@ -1,29 +1,32 @@
-//! The model: its settings, which the environment and `configure` give, and the warnings about it.
-
-mod embedder;
-mod script;
+//! How the engine embeds with a model, the status of it, and the warnings about it.
 
 use std::{
-    collections::BTreeMap,
-    path,
+    path::PathBuf,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    time::Instant,
 };
 
-pub use embedder::{ModelEmbedder, NoveltyKind};
 use knowledgepulse_embedder::{
-    BackendKind, ModelOptions, ModelSettings, PackageFolder, Pooling, Precision, SharedModel,
+    BackendKind, EMBEDDING_LEN, EmbedError, Embedder, LoadState, Pooling, Precision, SKETCH_LEN,
+    SharedModel, TextBuffer, disable_telemetry, joined, library_version, sketch,
 };
-use knowledgepulse_scoring::{Error, Invalid, Novelty, Result, scorer::Outcome};
+use knowledgepulse_scoring::{
+    Error, Novelty, Result,
+    embed::{CallEmbedder, Embed, Embedded, Text, TextFacts},
+    scorer::Outcome,
+};
+use knowledgepulse_workers::{CancelToken, Job, LOADS, Lane, WORKERS};
 use napi::{
-    Env, JsValue,
-    bindgen_prelude::{FnArgs, Function, JsObjectValue, Object, Unknown},
+    Env,
+    bindgen_prelude::{FnArgs, Function, JsObjectValue, Object},
 };
 use once_cell::sync::OnceCell;
+use serde_json::{Value, json};
 
-use crate::js::{forget_exception, shown};
+use crate::js::forget_exception;
 
 /// The number of letters after which their scripts are judged.
 const ENOUGH_LETTERS: usize = 200;
@@ -38,6 +41,18 @@ pub enum Mode {
     Off,
     /// Use it; if it is unavailable, scoring fails.
     Required,
+}
+
+/// The vectors that novelty compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NoveltyKind {
+    /// Embeddings of the texts, as in the protocol.
+    #[default]
+    Text,
+    /// Embeddings of the objectives, joined with sketches of the whole texts.
+    Run,
+    /// Sketches of the whole texts, for which no model is loaded.
+    Words,
 }
 
 /// A setting whose values have names in options, environment variables and reports.
@@ -70,251 +85,246 @@ choices! {
     NoveltyKind { "text" => Text, "run" => Run, "words" => Words }
 }
 
-/// The names of the settings.
-const NAMES: [&str; 12] = [
-    "backend", "embedder", "library", "maxTokens", "model", "normalize", "novelty", "output",
-    "pooling", "precision", "prefix", "threshold",
-];
+/// The name of `words`, in place of the name of a model.
+const WORDS: &str = "words";
+/// The fingerprint of `words`, and the beginning of that of `run`, for the present sketches.
+const SKETCHES: [&str; 2] = ["words 2", "run 2: "];
 
-/// The settings that another model resets.
-const OF_MODEL: [&str; 5] = ["maxTokens", "normalize", "output", "pooling", "prefix"];
-
-/// Settings of one source by name, as text.
-pub type Texts = BTreeMap<&'static str, String>;
-
-/// Returns the settings in options of JavaScript, whose types `lib/options.js` has checked.
-fn options_of(options: &Object) -> Texts {
-    let text = |name| {
-        let value: Unknown = options.get(name).ok()??;
-        value.coerce_to_string().ok()?.into_utf8().ok()?.into_owned().ok()
-    };
-    NAMES.into_iter().filter_map(|name| Some((name, text(name)?))).collect()
+/// Why there is no embedding, as an error of the engine.
+fn unavailable(error: EmbedError) -> Error {
+    match error {
+        EmbedError::Library(_) => Error::library_unavailable(error),
+        _ => Error::embedder_unavailable(error),
+    }
 }
 
-/// Returns the settings in `process.env`, which a worker may have of its own.
-pub fn variables_of(env: &Env) -> Texts {
-    let variables = || -> napi::Result<Object> {
-        let process: Object = env.get_global()?.get_named_property("process")?;
-        process.get_named_property("env")
-    };
-    let Ok(variables) = variables() else { return Texts::new() };
-    let text = |name| {
-        // Deno throws for what it does not allow to read.
-        let found = variables.get::<String>(&variable(name)).inspect_err(|_| forget_exception(env));
-        found.ok()?.filter(|text| !text.is_empty())
-    };
-    NAMES.into_iter().filter_map(|name| Some((name, text(name)?))).collect()
+/// Returns a path as text; `None` if there is none.
+fn shown_path(path: Result<PathBuf, EmbedError>) -> Option<String> {
+    path.ok().map(|path| path.display().to_string())
 }
 
-/// Settings from one source.
-struct Given<'a> {
-    texts: &'a Texts,
-    /// Whether they are environment variables, for errors.
-    are_variables: bool,
-    /// The settings whose values are wrong.
-    wrong: Vec<(&'static str, Error)>,
+/// A shared model, as one scorer uses it.
+pub struct ModelEmbedder {
+    pub mode: Mode,
+    pub model: Arc<SharedModel>,
+    pub novelty: NoveltyKind,
+    /// That of selections, unless `novelty` was set: it compares runs.
+    pub for_selections: Option<Arc<ModelEmbedder>>,
+    /// The default threshold of decisions.
+    pub threshold: f64,
+    /// The name and the fingerprint of the loaded model.
+    identity: OnceCell<[Arc<str>; 2]>,
+    /// The number of letters that the built-in model has seen.
+    letters: AtomicUsize,
+    /// The number of these in scripts that it does not know.
+    foreign: AtomicUsize,
 }
 
-impl Given<'_> {
-    fn text(&self, name: &str) -> Option<String> {
-        self.texts.get(name).cloned()
+/// The reason while the embedder is switched off.
+const OFF: &str = "switched off";
+
+impl ModelEmbedder {
+    /// Returns an embedder with a model; `novelty` is `None` for the default. Loads nothing.
+    pub fn new(
+        mode: Mode,
+        model: &Arc<SharedModel>,
+        novelty: Option<NoveltyKind>,
+        threshold: f64,
+    ) -> Arc<Self> {
+        let for_selections = || Self::new(mode, model, Some(NoveltyKind::Run), threshold);
+        Arc::new(Self {
+            mode,
+            model: model.clone(),
+            novelty: novelty.unwrap_or_default(),
+            for_selections: novelty.is_none().then(for_selections),
+            threshold,
+            identity: OnceCell::new(),
+            letters: AtomicUsize::new(0),
+            foreign: AtomicUsize::new(0),
+        })
     }
 
-    fn parse<T>(
-        &mut self,
-        name: &'static str,
-        expected: &str,
-        parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Option<T> {
-        let text = self.texts.get(name)?;
-        let value = parse(text);
-        if value.is_none() {
-            let path = if self.are_variables { variable(name) } else { name.to_owned() };
-            let error = Error::invalid(Invalid::Option, path, expected, shown(text.clone()));
-            self.wrong.push((name, error));
+    /// Returns the embedder of a call, or the reason for its absence.
+    pub fn available(self: &Arc<Self>) -> CallEmbedder {
+        match self.mode {
+            Mode::Off => Err(Error::embedder_unavailable(OFF)),
+            Mode::Auto | Mode::Required => Ok(self.clone()),
         }
-        value
     }
 
-    fn choice<T: Choice>(&mut self, name: &'static str) -> Option<T> {
-        let names: Vec<_> = T::NAMES.iter().map(|(name, _)| format!("{name:?}")).collect();
-        let (last, others) = names.split_last().expect("at least one name");
-        self.parse(name, &format!("{} or {last}", others.join(", ")), T::named)
-    }
-}
-
-/// Returns the name of the environment variable of a setting.
-fn variable(setting: &str) -> String {
-    let mut name = String::from("KNOWLEDGEPULSE_SCORING_");
-    for letter in setting.chars() {
-        if letter.is_uppercase() {
-            name.push('_');
+    /// Looks for ONNX Runtime by `find` before a load that needs it.
+    pub fn find_library(&self, find: impl FnOnce() -> Result<PathBuf, String>) {
+        let is_used = self.mode != Mode::Off && self.novelty != NoveltyKind::Words;
+        if !is_used || self.model.is_quick() || matches!(self.model.state(), LoadState::Loading) {
+            return;
         }
-        name.push(letter.to_ascii_uppercase());
+        disable_telemetry();
+        if self.model.settings.library.is_err() {
+            self.model.set_library(find().map_err(EmbedError::Library));
+        }
     }
-    name
-}
 
-/// The mode of the embedder, its model, what novelty compares, and the threshold.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    mode: Mode,
-    model: ModelSettings,
-    /// `None` for the default.
-    novelty: Option<NoveltyKind>,
-    threshold: f64,
-    /// The options whose variables have wrong values and have not been replaced.
-    invalid: Vec<(&'static str, Error)>,
-}
+    /// Returns a buffer that keeps the part of a text that is needed.
+    pub fn text_buffer(&self) -> TextBuffer {
+        match self.novelty {
+            NoveltyKind::Text => TextBuffer::new(&self.model.settings),
+            NoveltyKind::Run | NoveltyKind::Words => TextBuffer::whole(),
+        }
+    }
 
-impl Settings {
-    fn from_variables(variables: &Texts) -> Self {
-        let mut settings = Self {
-            mode: Mode::default(),
-            model: ModelSettings::of(PackageFolder::of_addon()),
-            novelty: None,
-            // That of the KnowledgePulse protocol.
-            threshold: 0.75,
-            invalid: Vec::new(),
+    /// Returns the length of the vectors, for which a custom model is loaded.
+    pub fn dimensions(&self) -> Result<usize> {
+        let loaded = || {
+            let model = self.model.get().map_err(|error| Error::of_required(unavailable(error)))?;
+            Ok(self.dimensions_with(model.dimensions))
         };
-        settings.invalid = settings.apply(variables, true);
-        settings
+        self.known_dimensions().map_or_else(loaded, Ok)
     }
 
-    /// Applies options of JavaScript.
-    pub fn update(&mut self, options: &Object) -> Result<()> {
-        self.overlay(&options_of(options))
+    /// Returns the length of the vectors, unless it is that of a custom model.
+    pub fn known_dimensions(&self) -> Option<usize> {
+        let is_custom = self.model.settings.model.is_some() && self.novelty != NoveltyKind::Words;
+        (!is_custom).then(|| self.dimensions_with(EMBEDDING_LEN))
     }
 
-    fn overlay(&mut self, options: &Texts) -> Result<()> {
-        self.invalid.retain(|(name, _)| !options.contains_key(name));
-        self.apply(options, false).into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
-    }
-
-    /// Applies settings. Another model resets the options of the model. Returns the errors of wrong values.
-    fn apply(&mut self, texts: &Texts, are_variables: bool) -> Vec<(&'static str, Error)> {
-        let Self { mode, model, novelty, threshold, .. } = self;
-        let mut given = Given { texts, are_variables, wrong: Vec::new() };
-        *mode = given.choice("embedder").unwrap_or(*mode);
-        *novelty = given.choice("novelty").or(*novelty);
-        model.backend = given.choice("backend").or(model.backend);
-        model.precision = given.choice("precision").unwrap_or(model.precision);
-        // The working directory may change before the load.
-        let path_of = |text: String| path::absolute(&text).unwrap_or_else(|_| text.into());
-        if let Some(folder) = given.text("model") {
-            (model.model, model.options) = (Some(path_of(folder)), ModelOptions::default());
+    fn dimensions_with(&self, embedding: usize) -> usize {
+        match self.novelty {
+            NoveltyKind::Text => embedding,
+            NoveltyKind::Run => embedding + SKETCH_LEN,
+            NoveltyKind::Words => SKETCH_LEN,
         }
-        let options = &mut model.options;
-        options.pooling = given.choice("pooling").or(options.pooling);
-        let normalize = given.parse("normalize", "\"true\" or \"false\"", |text| text.parse().ok());
-        options.normalize = normalize.or(options.normalize);
-        let positive = |text: &str| text.parse().ok().filter(|number: &u32| *number > 0);
-        let max_tokens = given.parse("maxTokens", "a positive integer", positive);
-        options.max_tokens = max_tokens.map(|number| number as usize).or(options.max_tokens);
-        options.prefix = given.text("prefix").or(options.prefix.take());
-        options.output = given.text("output").or(options.output.take());
-        if let Some(library) = given.text("library") {
-            model.library = Ok(path_of(library));
-        }
-        let share = |text: &str| text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
-        *threshold = given.parse("threshold", "a number in [0, 1]", share).unwrap_or(*threshold);
-        given.wrong
     }
 
-    /// Returns an embedder with these settings. Loads nothing. Fails if a variable has a wrong value.
-    pub fn embedder(mut self, threads: Option<usize>) -> Result<Arc<ModelEmbedder>> {
-        if let Some((_, error)) = self.invalid.first() {
-            return Err(error.clone());
+    /// Returns the fingerprint of the vectors, without loading the model.
+    pub fn fingerprint(&self) -> Result<Arc<str>> {
+        if self.novelty == NoveltyKind::Words {
+            return Ok(SKETCHES[0].into());
         }
-        self.model.threads = threads.unwrap_or(self.model.threads);
-        let model = SharedModel::with(self.model);
-        let embedder = |novelty, for_selections| {
-            Arc::new(ModelEmbedder {
-                mode: self.mode,
-                model: model.clone(),
+        if let Some([_, fingerprint]) = self.identity.get() {
+            return Ok(fingerprint.clone());
+        }
+        let model = self.model.fingerprint();
+        Ok(self.fingerprint_with(&model.map_err(|error| Error::of_required(unavailable(error)))?))
+    }
+
+    /// Vectors of other kinds must not be compared.
+    fn fingerprint_with(&self, model: &str) -> Arc<str> {
+        let kind = if self.novelty == NoveltyKind::Run { SKETCHES[1] } else { "" };
+        format!("{kind}{model}").into()
+    }
+
+    /// Returns the lane for work that reads the files of the model, which takes long for one of the user.
+    pub fn lane(&self) -> &'static Lane {
+        if self.known_dimensions().is_none() { &LOADS } else { &WORKERS }
+    }
+
+    /// Returns the status of the embedder, as in `ScoringStatus` of lib/types. Never waits for a load.
+    pub fn status(&self) -> Value {
+        let Self { mode, model, novelty, .. } = self;
+        let settings = &model.settings;
+        let uses_model = *novelty != NoveltyKind::Words;
+        let (state, reason, loaded) = match (mode, model.state()) {
+            (Mode::Off, _) => ("unavailable", Some(OFF.into()), None),
+            _ if !uses_model => ("ready", None, None),
+            (_, LoadState::Idle) => ("idle", None, None),
+            (_, LoadState::Loading) => ("loading", None, None),
+            (_, LoadState::Ready(loaded)) => ("ready", None, Some(loaded)),
+            (_, LoadState::Failed(error, _)) => ("unavailable", Some(error.to_string()), None),
+        };
+        let loaded = loaded.as_ref();
+        let backend = settings.backend.unwrap_or(BackendKind::Native);
+        let (library, version) = match backend {
+            BackendKind::Onnx if uses_model => (shown_path(model.library()), library_version()),
+            BackendKind::Onnx | BackendKind::Native => (None, None),
+        };
+        let sketch = (!uses_model).then_some(SKETCH_LEN);
+        json!({
+            "mode": mode.name(),
+            "backend": backend.name(),
+            "precision": settings.precision.name(),
+            "state": state,
+            "reason": reason,
+            "model": uses_model.then(|| shown_path(settings.folder())),
+            "modelName": loaded.map(|loaded| self.name_of(loaded)),
+            "dimensions": loaded.map(|loaded| self.dimensions_with(loaded.dimensions)).or(sketch),
+            "maxTokens": loaded.map(|loaded| loaded.max_tokens()),
+            "library": library,
+            "libraryVersion": version,
+            "loadMs": loaded.map(|loaded| 1e3 * loaded.load_time.as_secs_f64()),
+        })
+    }
+
+    /// Returns the name of the loaded model; for one of the user, the name of its folder.
+    fn name_of(&self, loaded: &Embedder) -> String {
+        let folder = self.model.settings.folder().unwrap_or_default();
+        let of_folder =
+            || folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into();
+        loaded.name().map_or_else(of_folder, Into::into)
+    }
+}
+
+impl Embed for ModelEmbedder {
+    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded> {
+        let novelty = self.novelty.name();
+        let seen = match self.novelty {
+            NoveltyKind::Text => text.whole(),
+            NoveltyKind::Run => text.objective(),
+            NoveltyKind::Words => {
+                let begun = Instant::now();
+                return Ok(Embedded {
+                    embedding: sketch(text.whole(), cancel).map_err(unavailable)?,
+                    fingerprint: SKETCHES[0].into(),
+                    text: TextFacts { novelty, model_name: WORDS.into(), ..TextFacts::default() },
+                    infer: begun.elapsed(),
+                    ..Embedded::default()
+                });
+            }
+        };
+        let loaded = self.model.get().map_err(unavailable)?;
+        let mut embedded = loaded.embed(seen, cancel).map_err(unavailable)?;
+        if self.novelty == NoveltyKind::Run {
+            let begun = Instant::now();
+            let sketch = sketch(text.whole(), cancel).map_err(unavailable)?;
+            embedded.embedding = joined(&embedded.embedding, &sketch);
+            embedded.infer += begun.elapsed();
+        }
+        // Only the built-in model has a name of its own.
+        if loaded.name().is_some() {
+            let (letters, foreign) = letters_of(seen);
+            self.letters.fetch_add(letters, Ordering::Relaxed);
+            self.foreign.fetch_add(foreign, Ordering::Relaxed);
+        }
+        let identity = self.identity.get_or_init(|| {
+            [self.name_of(&loaded).into(), self.fingerprint_with(&loaded.fingerprint)]
+        });
+        let [model_name, fingerprint] = identity.clone();
+        Ok(Embedded {
+            embedding: embedded.embedding,
+            fingerprint,
+            text: TextFacts {
                 novelty,
-                for_selections,
-                threshold: self.threshold,
-                identity: OnceCell::new(),
-                letters: AtomicUsize::new(0),
-                foreign: AtomicUsize::new(0),
-            })
-        };
-        let for_selections = self.novelty.is_none().then(|| embedder(NoveltyKind::Run, None));
-        Ok(embedder(self.novelty.unwrap_or_default(), for_selections))
+                model_name,
+                tokens: embedded.tokens,
+                is_cut: embedded.is_cut,
+                from_memo: embedded.from_memo,
+                unknown_tokens: embedded.unknown_tokens,
+            },
+            tokenize: embedded.tokenize,
+            infer: embedded.infer,
+        })
     }
-}
 
-/// The settings for new calls.
-struct Current {
-    settings: Settings,
-    embedder: Result<Arc<ModelEmbedder>>,
-}
-
-impl Current {
-    /// The settings in `variables`, and over them those that were configured.
-    fn new(variables: &Texts, configured: &Texts) -> Result<Self> {
-        let mut settings = Settings::from_variables(variables);
-        settings.overlay(configured)?;
-        Ok(Self { embedder: settings.clone().embedder(None), settings })
+    fn is_required(&self) -> bool {
+        self.mode == Mode::Required
     }
-}
 
-/// What all environments of the process share: what was configured, and the settings by the variables of an environment.
-struct Shared {
-    configured: Texts,
-    current: Vec<(Texts, Current)>,
-}
-
-static SHARED: RwLock<Shared> =
-    RwLock::new(Shared { configured: Texts::new(), current: Vec::new() });
-
-/// Returns what `read` has of the settings for new calls of an environment with these variables.
-fn with_current<T>(variables: &Texts, read: impl Fn(&Current) -> T) -> Result<T> {
-    let found = |shared: &Shared| {
-        shared.current.iter().find(|(own, _)| own == variables).map(|(_, current)| read(current))
-    };
-    if let Some(value) = found(&SHARED.read().unwrap_or_else(PoisonError::into_inner)) {
-        return Ok(value);
+    fn is_quick(&self) -> bool {
+        self.novelty == NoveltyKind::Words || self.model.is_quick()
     }
-    let mut shared = SHARED.write().unwrap_or_else(PoisonError::into_inner);
-    if let Some(value) = found(&shared) {
-        return Ok(value);
+
+    fn load_then(&self, then: Job) {
+        self.model.load_then(then);
     }
-    let current = Current::new(variables, &shared.configured)?;
-    let value = read(&current);
-    shared.current.push((variables.clone(), current));
-    Ok(value)
-}
-
-/// Returns the embedder of an environment. Loads nothing.
-pub fn embedder(variables: &Texts) -> Result<Arc<ModelEmbedder>> {
-    with_current(variables, |current| current.embedder.clone())?
-}
-
-pub fn settings(variables: &Texts) -> Result<Settings> {
-    with_current(variables, |current| current.settings.clone())
-}
-
-/// Changes the settings of the process. If they are equal to the present ones, a loaded model stays loaded, and a model that
-/// failed to load is tried again.
-pub fn configure(variables: &Texts, options: &Object) -> Result<()> {
-    let options = options_of(options);
-    // Those of this environment are checked, too.
-    with_current(variables, |_| ())?;
-    let mut shared = SHARED.write().unwrap_or_else(PoisonError::into_inner);
-    let mut configured = shared.configured.clone();
-    if options.contains_key("model") {
-        configured.retain(|name, _| !OF_MODEL.contains(name));
-    }
-    configured.extend(options);
-    let renewed = shared
-        .current
-        .iter()
-        .map(|(variables, _)| Ok((variables.clone(), Current::new(variables, &configured)?)));
-    let current = renewed.collect::<Result<_>>()?;
-    *shared = Shared { configured, current };
-    Ok(())
 }
 
 /// A process warning about scores. Each is emitted once in a process.
@@ -375,6 +385,50 @@ impl Warning {
         // If `emitWarning` was replaced by a function that throws, the score is still returned.
         if emit().is_err() {
             forget_exception(env);
+        }
+    }
+}
+
+/// How many characters of a text are counted.
+const MOST_CHARS: usize = 2048;
+
+/// Returns the number of letters in the beginning of a text, and how many of them are not Latin.
+fn letters_of(text: &str) -> (usize, usize) {
+    let letters = || text.chars().take(MOST_CHARS).filter(|c| c.is_alphabetic());
+    (letters().count(), letters().filter(|c| !is_latin(*c)).count())
+}
+
+/// Whether a letter is Latin, full-width variants included.
+fn is_latin(c: char) -> bool {
+    matches!(
+        c,
+        '\0'..='\u{2af}'
+            | '\u{1d00}'..='\u{1dbf}'
+            | '\u{1e00}'..='\u{1eff}'
+            | '\u{2c60}'..='\u{2c7f}'
+            | '\u{a720}'..='\u{a7ff}'
+            | '\u{ab30}'..='\u{ab6f}'
+            | '\u{fb00}'..='\u{fb06}'
+            | '\u{ff21}'..='\u{ff5a}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_of_tells_latin_letters_from_others() {
+        for (text, expected) in [
+            ("Fix the test, 42!", (10, 0)),
+            ("¿Qué es la fotosíntesis?", (19, 0)),
+            ("修复测试 in CI", (8, 4)),
+            ("Исправить", (9, 9)),
+            ("テスト", (3, 3)),
+            ("테스트를", (4, 4)),
+            ("", (0, 0)),
+        ] {
+            assert_eq!(letters_of(text), expected, "{text:?}");
         }
     }
 }

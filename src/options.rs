@@ -14,7 +14,8 @@ use napi::{
 use crate::{
     env::EnvState,
     js::{or_throw, shown, thrown},
-    model::{self, ModelEmbedder},
+    model::ModelEmbedder,
+    settings,
 };
 
 /// A domain, and its weights for complexity, novelty, diversity of tools and confidence.
@@ -48,7 +49,7 @@ pub fn read_scorer_options(env: &Env, options: &Object) -> Result<ScorerConfig> 
         ..ScorerOptions::default()
     };
     scorer.concurrency = threads.unwrap_or(scorer.concurrency);
-    let mut settings = or_throw(env, model::settings(EnvState::variables(env)?))?;
+    let mut settings = or_throw(env, settings::settings(EnvState::variables(env)?))?;
     or_throw(env, settings.update(options))?;
     let (store, mode) = (options.get::<Unknown>("store")?, options.get::<String>("storeMode")?);
     Ok(ScorerConfig {

@@ -31,8 +31,9 @@ use crate::{
         or_throw, thrown, to_json,
         trace::{Head, text_of, trace},
     },
-    model::{self, Choice, Mode, ModelEmbedder, Warning},
+    model::{Choice, Mode, ModelEmbedder, Warning},
     options::{ScorerConfig, read_scorer_options},
+    settings,
     vector_cache::NativeCache,
 };
 
@@ -406,7 +407,7 @@ impl NativeScorer {
 
     /// Returns the embedder for calls from now on.
     pub fn embedder(&self, env: &Env) -> Result<Arc<ModelEmbedder>> {
-        let shared = || or_throw(env, model::embedder(EnvState::variables(env)?));
+        let shared = || or_throw(env, settings::embedder(EnvState::variables(env)?));
         let embedder = self.embedder.clone().map_or_else(shared, Ok)?;
         embedder.find_library(|| EnvState::find_library(env));
         Ok(embedder)

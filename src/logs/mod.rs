@@ -9,7 +9,6 @@
 //! JavaScript pushes a piece of input when [`Ready::wants_input`] asks for it, which is where back-pressure is
 //! applied: a reader with room for lines ([`Lines::goes_on`]) reads on, any other waits until lines are taken.
 
-mod archive;
 mod lines;
 mod row;
 
@@ -22,7 +21,9 @@ use std::{
     },
 };
 
-use knowledgepulse_import::{Code, Document, Imported, ImportedTrace, Importer, Kind};
+use knowledgepulse_import::{
+    self as import, Code, Document, Imported, ImportedTrace, Importer, Kind,
+};
 use knowledgepulse_scoring::{
     Id, Trace,
     embed::Text,
@@ -31,7 +32,7 @@ use knowledgepulse_scoring::{
 use knowledgepulse_workers::{CancelToken, IMPORTS};
 use napi::{
     Env, Result,
-    bindgen_prelude::{Object, Uint8Array, Unknown},
+    bindgen_prelude::{Buffer, Object, Uint8Array, Unknown},
 };
 use napi_derive::napi;
 
@@ -273,5 +274,30 @@ fn group_of(trace: &ImportedTrace, pointer: &str) -> Option<String> {
         Kind::String(text) => Some(text.into()),
         Kind::Bool(_) | Kind::Number(_) => Some(value.to_json()),
         Kind::Null | Kind::Array(_) | Kind::Object(_) => None,
+    }
+}
+
+/// The JavaScript class `Archive`, which decompresses rows as [`LogReader`] does logs.
+#[napi]
+#[derive(Default)]
+pub struct Archive(import::Archive);
+
+#[napi]
+impl Archive {
+    #[napi(constructor, catch_unwind)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[napi(catch_unwind)]
+    pub fn push(&mut self, bytes: Uint8Array) {
+        self.0.push(&bytes);
+    }
+
+    /// Returns the next bytes of the content; `None` if more input is needed, or with `is_end` if there is none.
+    #[napi(catch_unwind)]
+    pub fn next(&mut self, is_end: bool) -> Result<Option<Buffer>> {
+        let next = self.0.next(is_end).transpose().map_err(napi::Error::from_reason)?;
+        Ok(next.map(Buffer::from))
     }
 }

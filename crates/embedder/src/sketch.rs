@@ -1,7 +1,7 @@
 //! A vector of the word pairs of a text, without a model.
 //!
 //! Feature hashing (Weinberger et al., 2009) of the distinct pairs of adjacent words, in Unicode's normal form C. Counts are
-//! integers, so a sketch is the same on every machine. Another sketch needs another fingerprint (`src/model/embedder.rs`).
+//! integers, so a sketch is the same on every machine. Another sketch needs another fingerprint (`src/model.rs`).
 
 use std::borrow::Cow;
 
