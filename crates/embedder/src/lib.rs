@@ -6,7 +6,7 @@
 //! ```
 //!
 //! `sketch` makes vectors without a model. `model` has the settings and the files of the built-in model, `custom` reads
-//! custom models, `folder` decides which of the two a folder has, and `shared_model` loads each model once per process. `backend::onnx` runs a model in ONNX
+//! custom models, and `shared_model` loads each model once per process. `backend::onnx` runs a model in ONNX
 //! Runtime and `backend::native` without it, and `kernels` is the arithmetic of both.
 //!
 //! Knows nothing of traces, scores or JavaScript.
@@ -27,7 +27,6 @@ mod backend;
 mod custom;
 mod embed_error;
 mod embedder;
-mod folder;
 #[doc(hidden)] // Public for the benchmarks only.
 pub mod kernels;
 mod memo;

@@ -13,8 +13,7 @@ use once_cell::sync::OnceCell;
 
 use crate::{
     embed_error::{EmbedError, Result},
-    embedder::Embedder,
-    folder::ModelFolder,
+    embedder::{Embedder, ModelFolder},
     kernels::int8::Machine,
     model::{BackendKind, ModelSettings},
 };

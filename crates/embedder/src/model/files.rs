@@ -1,18 +1,19 @@
 //! The folder of the built-in model: a manifest, and the files with the checksums in it.
 
 use std::{
+    convert::Infallible,
     fs::{File, Metadata},
     io::Read,
     path::{Path, PathBuf},
 };
 
+use knowledgepulse_workers::share_out;
 use memmap2::Mmap;
 use serde::Deserialize;
+use twox_hash::XxHash3_128;
 
-use super::checksum::checksum;
 use crate::{
     embed_error::{EmbedError, Result},
-    kernels::TextThreads,
     shape::{EMBEDDING_LEN, MAX_TOKENS},
 };
 
@@ -87,17 +88,17 @@ impl BuiltInFiles {
 
     /// Maps a file that equals its entry in the manifest. Of its pages, the first `released` bytes are left to the system
     /// after the comparison.
-    pub(crate) fn map(&self, name: &str, threads: &TextThreads, released: usize) -> Result<Mmap> {
+    pub(crate) fn map(&self, name: &str, released: usize) -> Result<Mmap> {
         let entry = self.manifest.files.iter().find(|entry| entry.name == name);
         let entry = entry.ok_or_else(|| {
             EmbedError::file(&self.path(MANIFEST), format!("names no file {name}"))
         })?;
-        entry.map(&self.path(name), threads, released)
+        entry.map(&self.path(name), released)
     }
 }
 
 impl Entry {
-    fn map(&self, path: &Path, threads: &TextThreads, released: usize) -> Result<Mmap> {
+    fn map(&self, path: &Path, released: usize) -> Result<Mmap> {
         let damaged = |expected: String, found: String| {
             Err(EmbedError::Damaged { path: path.to_owned(), expected, found })
         };
@@ -107,12 +108,40 @@ impl Entry {
         if file.len() as u64 != self.bytes {
             return damaged(format!("{} bytes", self.bytes), format!("{} bytes", file.len()));
         }
-        let found = format!("{:032x}", checksum(&file, threads, released));
+        let found = format!("{:032x}", checksum(&file, released));
         if found != self.xxh3 {
             return damaged(format!("XXH3 {}", self.xxh3), found);
         }
         Ok(file)
     }
+}
+
+/// The bytes that a thread reads at a time, as in `model/checksum.py`.
+const PART_BYTES: usize = 1 << 20;
+
+/// Returns the XXH3-128 of the XXH3-128 of all parts, which finds damage at the speed of memory. Pages of the first `released`
+/// bytes do not stay in the memory of the process.
+///
+/// It is not cryptographic: nothing signs the manifest, so whoever can replace a file can replace its checksum as well.
+fn checksum(file: &Mmap, released: usize) -> u128 {
+    let mut hashes = vec![[0; 16]; file.len().div_ceil(PART_BYTES)];
+    let parts = (0..).step_by(PART_BYTES).zip(&mut hashes);
+    let Ok(()) = share_out(parts, |(from, hash)| {
+        let bytes = PART_BYTES.min(file.len() - from);
+        // One system call in place of a page fault for every 64 KiB. Linux before 5.14 does not know it.
+        #[cfg(target_os = "linux")]
+        let _ = file.advise_range(memmap2::Advice::PopulateRead, from, bytes);
+        *hash = XxHash3_128::oneshot(&file[from..from + bytes]).to_be_bytes();
+        #[cfg(unix)]
+        if from + bytes <= released {
+            // SAFETY: the pages are those of a file that is mapped to be read, from which they are read again.
+            let _ = unsafe {
+                file.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, bytes)
+            };
+        }
+        Ok::<_, Infallible>(())
+    });
+    XxHash3_128::oneshot(hashes.as_flattened())
 }
 
 /// Returns the metadata of a regular file. Fails for all others: reading a pipe or a device may not end.

@@ -9,13 +9,13 @@ use std::cell::Cell;
 use once_cell::sync::OnceCell;
 
 use super::{
-    runner::Runner,
+    Runner,
     weights::{Layer, Weights},
 };
 use crate::{
     embed_error::Result,
     kernels::{
-        Kernel, LinearWeights, SplitSlice, TextThreads, embed_tokens, for_each,
+        Kernel, LinearWeights, SplitSlice, TextThreads, embed_tokens,
         int8::{
             Aligned, Int8Weights, Keys, KeysMut, Machine, Multiply, Normalize, Projection,
             Quantize, Quantized, Registers, attend, with_registers,
@@ -50,7 +50,7 @@ impl Int8Encoder {
             let Layer { qkv, output, up, down, .. } = &weights.layers[index];
             let _ = layers[index].set([qkv, output, up, down].map(convert));
         };
-        threads.for_text(|_| for_each(LAYERS, round));
+        threads.for_text(|team| team.for_each(LAYERS, round));
         let layers = layers.into_iter().map(OnceCell::into_inner).collect::<Option<_>>();
         Ok(Self { machine, layers: layers.ok_or("its weights cannot be rounded")? })
     }
@@ -68,7 +68,7 @@ impl Int8Encoder {
         ids: &[i64],
     ) -> Result<Embedding> {
         let tokens = ids.len();
-        let tasks = tokens.div_ceil(MAX_ROWS).next_multiple_of(runner.threads);
+        let tasks = tokens.div_ceil(MAX_ROWS).next_multiple_of(runner.team.threads);
         let tasks = tasks.min(tokens.div_ceil(MIN_ROWS));
         let rows = tokens.div_ceil(tasks);
         let mut x = Aligned::zeros(tokens * WIDTH);

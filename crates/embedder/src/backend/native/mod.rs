@@ -1,9 +1,8 @@
 //! The native backend: the model without ONNX Runtime.
 //!
-//! `runner` is the exact model and `int8_encoder` the fast one.
+//! [`Runner::embed`] is the exact model and `int8_encoder` the fast one.
 
 mod int8_encoder;
-mod runner;
 #[cfg(test)]
 mod tests;
 mod weights;
@@ -14,16 +13,18 @@ use memmap2::Mmap;
 use super::Backend;
 use crate::{
     embed_error::{EmbedError, Result},
-    kernels::{TextThreads, int8::Machine},
+    kernels::{
+        self, Kept, Kernel, LayerNorm, Linear, SelfAttention, Team, TextThreads, embed_tokens,
+        int8::Machine, pool,
+    },
     model::{
         files::{BuiltInFiles, WEIGHTS},
         settings::Precision,
     },
-    shape::{Embedding, MAX_TOKENS, VOCABULARY, WIDTH},
+    shape::{Embedding, FFN, MAX_TOKENS, VOCABULARY, WIDTH},
 };
 use int8_encoder::Int8Encoder;
-use runner::Runner;
-use weights::Weights;
+use weights::{Layer, Weights};
 
 /// The model and its threads.
 pub(crate) struct NativeModel {
@@ -43,7 +44,7 @@ impl NativeModel {
         let machine = (precision == Precision::Fast).then(Machine::detect);
         // The file begins with the table of words, of which texts need few rows.
         let words = VOCABULARY * WIDTH * size_of::<i16>();
-        let file = files.map(WEIGHTS, &threads, words)?;
+        let file = files.map(WEIGHTS, words)?;
         Self::new(file, machine, threads)
             .map_err(|what| EmbedError::file(&files.path(WEIGHTS), what))
     }
@@ -65,12 +66,61 @@ impl Backend for NativeModel {
             return Err(EmbedError::Model(format!("{expected}, got {ids:?}")));
         }
         let weights = &Weights::of(&self.file).map_err(EmbedError::Model)?;
-        self.threads.for_text(|threads| {
-            let runner = Runner { threads, cancel };
+        self.threads.for_text(|team| {
+            let runner = Runner { team, cancel };
             match &self.fast {
                 None => runner.embed(weights, ids),
                 Some(encoder) => encoder.embed(&runner, weights, ids),
             }
         })
+    }
+}
+
+thread_local! {
+    /// The numbers between the kernels of a text.
+    static BUFFER: Kept<f32> = const { Kept::new() };
+}
+
+/// Runs the kernels of one text.
+pub struct Runner<'a> {
+    pub team: &'a Team,
+    pub cancel: &'a CancelToken,
+}
+
+impl Runner<'_> {
+    /// Embeds a text with the exact model, in float32.
+    pub fn embed(&self, weights: &Weights, ids: &[i64]) -> Result<Embedding> {
+        let (narrow, all) = (ids.len() * WIDTH, ids.len() * (3 * WIDTH + FFN));
+        let mut buffer = BUFFER.with(|kept| kept.take(all));
+        let (x, rest) = buffer[..all].split_at_mut(narrow);
+        let (h, rest) = rest.split_at_mut(narrow);
+        let (sum, wide) = rest.split_at_mut(narrow);
+        embed_tokens(ids, &weights.words, &weights.positions, 0, sum);
+        self.run(LayerNorm::new(&weights.norm, sum, x))?;
+        for Layer { qkv, output, attention_norm, up, down, ffn_norm } in &weights.layers {
+            let projected = &mut wide[..3 * narrow];
+            self.run(Linear::new(qkv, x, None, false, projected).by_head())?;
+            self.run(SelfAttention::new(projected, h))?;
+            self.run(Linear::new(output, h, Some(x), false, sum))?;
+            self.run(LayerNorm::new(attention_norm, sum, h))?;
+            self.run(Linear::new(up, h, None, true, wide))?;
+            self.run(Linear::new(down, wide, Some(h), false, sum))?;
+            self.run(LayerNorm::new(ffn_norm, sum, x))?;
+        }
+        let embedding = pool(x, WIDTH);
+        BUFFER.with(|kept| kept.put(buffer));
+        Ok(embedding)
+    }
+
+    /// Runs a kernel, unless the text is cancelled.
+    pub fn run(&self, kernel: impl Kernel) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            return Err(EmbedError::Cancelled);
+        }
+        if kernels::run(kernel, self.team) {
+            Ok(())
+        } else {
+            Err(EmbedError::Model("a task of its computation panicked".into()))
+        }
     }
 }

@@ -7,7 +7,7 @@ use knowledgepulse_test_support::{onnx_runtime, package_folder};
 use super::*;
 use crate::{
     BackendKind, ModelSettings, PackageFolder,
-    folder::ModelFolder,
+    embedder::ModelFolder,
     kernels::{Kernel, testing::bits},
 };
 
@@ -16,7 +16,7 @@ fn new(machine: Option<Machine>, threads: usize) -> NativeModel {
     static FILES: LazyLock<BuiltInFiles> =
         LazyLock::new(|| BuiltInFiles::open(&package_folder().join("model")).expect("a manifest"));
     let threads = TextThreads::new(threads);
-    NativeModel::new(FILES.map(WEIGHTS, &threads, 0).unwrap(), machine, threads).unwrap()
+    NativeModel::new(FILES.map(WEIGHTS, 0).unwrap(), machine, threads).unwrap()
 }
 
 /// The exact model with 1 to 3 threads.
@@ -152,7 +152,7 @@ impl<F: Fn(usize) + Sync> Kernel for Calls<F> {
 #[test]
 fn run_ends_a_cancelled_text_before_the_next_operation() {
     let cancel = CancelToken::default();
-    let runner = Runner { threads: 1, cancel: &cancel };
+    let runner = Runner { team: &Team::alone(), cancel: &cancel };
     assert_eq!(runner.run(Calls(|_| cancel.cancel())), Ok(()));
     let next = runner.run(Calls(|_| panic!("another operation")));
     assert_eq!(next, Err(EmbedError::Cancelled));
@@ -165,8 +165,8 @@ fn run_ends_a_cancelled_text_before_the_next_operation() {
 fn run_fails_a_text_when_a_task_panics() {
     let cancel = CancelToken::default();
     for threads in [1, 2] {
-        let failed = TextThreads::new(threads).for_text(|threads| {
-            let runner = Runner { threads, cancel: &cancel };
+        let failed = TextThreads::new(threads).for_text(|team| {
+            let runner = Runner { team, cancel: &cancel };
             runner.run(Calls(|task| assert_ne!(task, 41)))
         });
         assert_eq!(failed, Err(EmbedError::Model("a task of its computation panicked".into())));

@@ -13,7 +13,7 @@ mod tests;
 use pulp::Simd;
 
 use crate::{
-    kernels::{kernel::Kernel, split_slice::SplitSlice},
+    kernels::{buffers::SplitSlice, kernel::Kernel},
     shape::{HEAD, HEADS, WIDTH},
 };
 use block::{Block, QUERIES, Scratch};

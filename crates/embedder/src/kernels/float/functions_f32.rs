@@ -58,8 +58,8 @@ fn polynomial<S: Simd, const N: usize>(simd: S, x: S::f32s, coefficients: &[f32;
 mod tests {
     use super::*;
     use crate::kernels::{
+        buffers::SplitSlice,
         kernel::Kernel,
-        split_slice::SplitSlice,
         testing::{every_width, normal_distribution},
     };
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use pulp::Simd;
 
 use crate::{
-    kernels::{kernel::Kernel, split_slice::SplitSlice},
+    kernels::{buffers::SplitSlice, kernel::Kernel},
     pooling::normalize,
     shape::{EPSILON, Embedding},
 };

@@ -12,7 +12,11 @@ use pulp::Simd;
 
 use super::functions_f32::gelu;
 use crate::{
-    kernels::{aligned::Kept, arch::prefetch, kernel::Kernel, split_slice::SplitSlice},
+    kernels::{
+        arch::prefetch,
+        buffers::{Kept, SplitSlice},
+        kernel::Kernel,
+    },
     shape::HEAD,
 };
 

@@ -14,10 +14,9 @@ use super::{
 };
 use crate::{
     kernels::{
-        aligned::Aligned,
         arch::{Floats, Integers, Registers, WithRegisters},
+        buffers::{Aligned, SplitSlice},
         float::PANEL,
-        split_slice::SplitSlice,
     },
     shape::{HEAD, HEADS, MAX_TOKENS, WIDTH},
 };

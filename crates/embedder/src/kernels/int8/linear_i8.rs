@@ -7,8 +7,8 @@ use super::{
     tile::{Tile, Tiles, registers_of, sums},
 };
 use crate::kernels::{
-    aligned::Aligned,
     arch::{Floats, Integers, Registers, WithRegisters},
+    buffers::Aligned,
     float::{LinearWeights, PANEL},
 };
 

@@ -39,8 +39,8 @@ mod tile;
 
 pub(crate) use super::arch::with_registers;
 pub use super::{
-    aligned::Aligned,
     arch::{Machine, Registers, WithRegisters},
+    buffers::Aligned,
 };
 pub use attention_i8::{Keys, KeysMut, Projection, attend};
 pub use linear_i8::{Int8Weights, Multiply};

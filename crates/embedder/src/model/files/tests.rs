@@ -20,27 +20,25 @@ fn map_refuses_damaged_files() {
     let right: Vec<u8> = (0..(5 << 19) + 3).map(|at: u32| (at % 251) as u8).collect();
     let entry =
         Entry { name: WEIGHTS.into(), bytes: right.len() as u64, xxh3: checksum_of(&right) };
-    let map = |found: &[u8], threads| {
+    let map = |found: &[u8]| {
         fs::write(&path, found).unwrap();
-        let mapped = entry.map(&path, &TextThreads::new(threads), 3 << 19);
+        let mapped = entry.map(&path, 3 << 19);
         mapped.map(|file| assert!(*file == *found)).map_err(|error| error.to_string())
     };
     let damaged = format!("{} is damaged: expected ", path.display());
-    for threads in [1, 3] {
-        assert_eq!(map(&right, threads), Ok(()));
-        for found in [&right[1..], &[], &[&right[..], &[0]].concat()] {
-            let bytes = format!("{damaged}{} bytes, got {} bytes", right.len(), found.len());
-            assert_eq!(map(found, threads), Err(bytes));
-        }
-        for at in [0, 1 << 20, 2 << 20, right.len() - 1] {
-            let mut other = right.clone();
-            other[at] ^= 0x40;
-            let error = map(&other, threads).expect_err("damage");
-            assert!(error.starts_with(&format!("{damaged}XXH3 ")), "byte {at}: {error}");
-        }
+    assert_eq!(map(&right), Ok(()));
+    for found in [&right[1..], &[], &[&right[..], &[0]].concat()] {
+        let bytes = format!("{damaged}{} bytes, got {} bytes", right.len(), found.len());
+        assert_eq!(map(found), Err(bytes));
+    }
+    for at in [0, 1 << 20, 2 << 20, right.len() - 1] {
+        let mut other = right.clone();
+        other[at] ^= 0x40;
+        let error = map(&other).expect_err("damage");
+        assert!(error.starts_with(&format!("{damaged}XXH3 ")), "byte {at}: {error}");
     }
     fs::remove_file(&path).unwrap();
-    assert!(entry.map(&path, &TextThreads::new(1), 0).is_err());
+    assert!(entry.map(&path, 0).is_err());
 }
 
 #[test]
@@ -59,6 +57,6 @@ fn open_needs_all_fields_and_map_an_entry() {
     assert!(error.contains("missing field `fingerprint`"), "{error}");
     let files = open("revision").unwrap();
     assert_eq!(files.fingerprint(), "f");
-    let error = files.map(WEIGHTS, &TextThreads::new(1), 0).expect_err("no weights").to_string();
+    let error = files.map(WEIGHTS, 0).expect_err("no weights").to_string();
     assert!(error.ends_with("names no file model.bin"), "{error}");
 }

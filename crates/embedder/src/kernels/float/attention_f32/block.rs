@@ -3,7 +3,7 @@
 use pulp::Simd;
 
 use crate::{
-    kernels::{arch::in_order, float::functions_f32::exp2, split_slice::SplitSlice},
+    kernels::{arch::in_order, buffers::SplitSlice, float::functions_f32::exp2},
     shape::{HEAD, WIDTH},
 };
 

@@ -1,4 +1,6 @@
-//! The folder of a custom model.
+//! Custom models: folders in the layout of Hugging Face, sentence-transformers and transformers.js.
+
+mod external_data;
 
 use std::{
     collections::HashMap,
@@ -10,7 +12,8 @@ use blake3::Hasher;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::external_data::{self, is_inside};
+use external_data::is_inside;
+
 use crate::{
     embed_error::{EmbedError, Result},
     model::{
