@@ -1,41 +1,15 @@
 //! The bootstrap: whole groups are drawn with replacement, since rows of one task or session depend on
 //! each other.
 
-use std::collections::HashMap;
-
 use knowledgepulse_workers::CancelToken;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::{calibration::Estimate, options::Options, quantiles::central, row::Row};
-
-/// The groups of rows.
-pub(crate) struct Groups {
-    /// The number of the group of each row.
-    pub(crate) of: Vec<u32>,
-    /// How many there are.
-    pub(crate) count: usize,
-}
-
-impl Groups {
-    /// Numbers groups by their name. A row without a name is a group of its own.
-    pub(crate) fn new<'a>(names: impl IntoIterator<Item = Option<&'a str>>) -> Self {
-        let mut numbers = HashMap::new();
-        let mut count = 0;
-        let number = |name: Option<&'a str>| {
-            let number = name.map_or(count, |name| *numbers.entry(name).or_insert(count));
-            count = count.max(number + 1);
-            number
-        };
-        let of = names.into_iter().map(number).collect();
-        Self { of, count: count as usize }
-    }
-
-    /// Numbers the groups of rows.
-    pub(crate) fn of_rows(rows: &[&Row]) -> Self {
-        Self::new(rows.iter().map(|row| row.group.as_deref()))
-    }
-}
+use crate::{
+    calibration::Estimate,
+    options::Options,
+    statistics::{Groups, central},
+};
 
 /// How to draw samples.
 pub(crate) struct Bootstrap<'a> {
@@ -78,12 +52,6 @@ pub(crate) fn generator(seed: u64) -> ChaCha8Rng {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn groups_are_numbered_by_name() {
-        let groups = Groups::new([Some("a"), None, Some("b"), Some("a"), None]);
-        assert_eq!((&groups.of[..], groups.count), (&[0, 1, 2, 0, 3][..], 4));
-    }
 
     #[test]
     fn draw_takes_as_many_groups_as_there_are_and_repeats() {

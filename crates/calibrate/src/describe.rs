@@ -9,9 +9,9 @@ use crate::{
         Accepted, Block, Dimension, DimensionDistribution, Distribution, DomainSummary, EcdfPoint,
         Examples, Percentile, Summary,
     },
-    quantiles::{ascending, quantile},
     roc::thin,
     row::Row,
+    statistics::{ascending, quantile},
 };
 
 /// The thresholds that are always shown; 0.75 is the SDK's.

@@ -3,13 +3,11 @@
 use knowledgepulse_scoring::{score::Fired, weights::Weights};
 
 use crate::{
-    bootstrap::{Bootstrap, Groups},
+    bootstrap::Bootstrap,
     calibration::{Decile, Leakage},
-    correlation::{EffectiveSize, intraclass_correlation},
-    quantiles::quantile,
     ranking::Ranking,
     row::Row,
-    wilson::wilson,
+    statistics::{EffectiveSize, Groups, intraclass_correlation, quantile, wilson},
 };
 
 /// The share of agreement from which labels count as `success`.

@@ -32,20 +32,19 @@
 
 mod bootstrap;
 pub mod calibration;
-mod correlation;
+
 mod describe;
 mod fit;
 mod json;
 mod labels;
 pub mod options;
-mod quantiles;
 mod ranking;
 pub mod report;
 mod roc;
 mod row;
+mod statistics;
 mod threshold;
 mod warnings;
-mod wilson;
 
 pub use calibration::Calibration;
 pub use json::read_json;
@@ -55,11 +54,7 @@ pub use row::{Row, Source};
 use knowledgepulse_scoring::{Error, Invalid, Result};
 use knowledgepulse_workers::CancelToken;
 
-use self::{
-    bootstrap::{Bootstrap, Groups},
-    calibration::RowCounts,
-    labels::Labelled,
-};
+use self::{bootstrap::Bootstrap, calibration::RowCounts, labels::Labelled, statistics::Groups};
 
 /// Describes the scores of `rows`, which must be in the order of scoring, and, depending on the options, chooses a
 /// threshold and fits weights to their labels.

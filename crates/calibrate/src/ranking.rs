@@ -1,9 +1,6 @@
 //! Labelled scores in their order, and the area under the ROC curve.
 
-use crate::{
-    bootstrap::{Bootstrap, Groups},
-    calibration::Estimate,
-};
+use crate::{bootstrap::Bootstrap, calibration::Estimate, statistics::Groups};
 
 /// A score, its label, and the number of its group.
 pub(crate) type Scored = (f64, bool, u32);

@@ -5,10 +5,9 @@ use std::iter::once;
 use crate::{
     bootstrap::Bootstrap,
     calibration::{BandPoint, Interval, Labels, OperatingPoint, PrecisionRecallPoint, RocPoint},
-    correlation::intraclass_correlation,
     labels::{Labelled, deciles, judge_leakage},
-    quantiles::central,
     ranking::{Step, totals},
+    statistics::{central, intraclass_correlation},
 };
 
 /// The maximum number of points of a curve.

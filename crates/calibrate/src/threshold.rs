@@ -1,14 +1,12 @@
 //! Thresholds: for a target share, for a target precision, or as given.
 
 use crate::{
-    bootstrap::{Bootstrap, Groups},
+    bootstrap::Bootstrap,
     calibration::{Precision, Threshold},
-    correlation::{EffectiveSize, intraclass_correlation},
     labels::Labelled,
     options::Target,
-    quantiles::central,
     ranking::{Ranking, Step},
-    wilson::wilson,
+    statistics::{EffectiveSize, Groups, central, intraclass_correlation, wilson},
 };
 
 /// Chooses a threshold by `scores`, of which there is at least one. A target precision finds none

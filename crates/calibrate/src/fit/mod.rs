@@ -5,7 +5,6 @@
 //! nearest to the current profile is taken. To tell an improvement from chance, this is repeated on
 //! every four folds and measured on the fifth.
 
-mod folds;
 mod grid;
 mod sample;
 
@@ -21,9 +20,8 @@ use crate::{
 };
 
 use self::{
-    folds::{FOLDS, assign},
     grid::{Search, Selection},
-    sample::Sample,
+    sample::{FOLDS, Sample, assign},
 };
 
 /// The number of rows of each class that a fit needs.
