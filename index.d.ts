@@ -90,7 +90,8 @@ export function decide(trace: ReasoningTrace, options?: DecideOptions): Promise<
 
 /**
  * Returns the traces in the cache that are most similar to a trace or a text, the most similar first, of
- * equals the oldest. The search is exact: novelty is measured against the first. Adds nothing.
+ * equals the oldest. The search is exact: novelty is measured against the first. Adds nothing. Traces are compared
+ * as wholes, so that a few words of one find it less often than a search for keywords.
  * @throws Rejects as {@link remember}, and with `"STORE_UNAVAILABLE"` if there is a store that cannot be
  * reached.
  * @example

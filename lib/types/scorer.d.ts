@@ -131,7 +131,7 @@ export class Scorer {
 	 * @throws Rejects as {@link evaluateValues}, or with `"STORE_UNAVAILABLE"` if `againstCache` needs a store.
 	 */
 	select(traces: Traces, options?: SelectOptions): Promise<SelectedTrace[]>;
-	/** Returns the most similar traces in the cache. */
+	/** Returns the most similar traces in the cache, compared as scores do: no search for a few words of a run. */
 	similar(traceOrText: ReasoningTrace | string, options?: SimilarOptions): Promise<SimilarTrace[]>;
 	/** Adds a trace to the cache without a score. */
 	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;

@@ -9,7 +9,7 @@
  *
  * It refuses what does not say where the repository is.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -34,10 +34,13 @@ const publishOptions = ["--access", "public", "--tag", version.includes("-") ? "
 const output = (args) => npm(args, { stdio: ["ignore", "pipe", "inherit"] }).trim();
 const integrityOf = (file) => `sha512-${digest("sha512", file, "base64")}`;
 
+/** Fails if a page still has what stands there until the first release. */
 function checkPlaceholders() {
-	for (const file of ["README.md", "SECURITY.md"])
-		if (readFileSync(join(root, file), "utf8").includes("OWNER/REPOSITORY"))
-			fail(`${file}: expected the name of the repository, found OWNER/REPOSITORY`);
+	for (const file of ["README.md", "SECURITY.md", "docs/install.md"]) {
+		const text = readFileSync(join(root, file), "utf8");
+		const [found] = /OWNER\/REPOSITORY|Until its release/.exec(text) ?? [];
+		if (found) fail(`${file}: expected what holds after a release, found ${JSON.stringify(found)}`);
+	}
 }
 
 function checkVersions(tag) {
@@ -65,6 +68,7 @@ function packagesIn(folder) {
 		const base = name.replace("@", "").replace("/", "-");
 		// npm takes a relative path for a repository on GitHub.
 		const file = resolve(folder, `${base}-${version}.tgz`);
+		if (!existsSync(file)) fail(`${file}: expected a package for each platform, found none`);
 		return { name, file, integrity: integrityOf(file) };
 	});
 }
