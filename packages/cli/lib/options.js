@@ -277,7 +277,7 @@ runs are kept that those of earlier sets do not cover; --output or --copy adds t
 			"sessions --count 10 --success --labels labels.csv -o kept.jsonl --as messages",
 			"sessions --count 10 -o kept.jsonl --as messages --no-redact",
 			"sessions --count 10 -o kept.jsonl --redact",
-			"sessions --count 10 --memory kept.kpcache --since 7d --exclude-project scratch",
+			"sessions --count 10 --memory kept.kpcache -o new.jsonl --since 7d --exclude-project scratch",
 			"sessions --count 10 --against kept.jsonl --per-group 2 --group /metadata/task_id",
 			"sessions --count 10 --copy chosen --since 2026-01-01 --until 2026-01-31 --project shop",
 			"runs.jsonl --count 50 -o kept.jsonl --facts --table",
