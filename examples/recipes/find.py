@@ -10,10 +10,11 @@ import sys
 from itertools import groupby
 
 sessions, *words = sys.argv[1:]
-command = "kp-score import --as messages --no-redact --assume-success true --quiet --".split()
+form = ["--as", "messages", "--no-redact", "--assume-success", "true"]
+command = ["kp-score", "import", "--quiet", *form, "--", sessions]
 index = sqlite3.connect(":memory:")
 index.execute("CREATE VIRTUAL TABLE passages USING fts5(id UNINDEXED, text)")
-with subprocess.Popen([*command, sessions], stdout=subprocess.PIPE, encoding="utf-8") as found:
+with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as found:
     for run in map(json.loads, found.stdout):
         for _, passage in groupby(run["messages"], lambda message: message["role"] == "user"):
             text = "\n".join(message["content"] for message in passage)
