@@ -7,9 +7,6 @@ const { sourcesOf } = require("./sources.js");
 const { count, grouped, showProgress, warn } = require("./terminal.js");
 const { traceOf } = require("./written.js");
 
-/** From how many runs of an objective on those that were run once may be passed over. */
-const UNEVEN = 4;
-
 /** The number of characters of the objective in a row, as in those of `evaluateLogs`. */
 const OBJECTIVE = 120;
 
@@ -177,15 +174,16 @@ class Selection {
 	warnOfRare(kept) {
 		const sizes = new Map();
 		for (const { objective } of this.rows) sizes.set(objective, (sizes.get(objective) ?? 0) + 1);
-		const once = [...sizes.values()].filter((size) => size === 1).length;
-		const most = [...sizes.values()].reduce((a, b) => Math.max(a, b), 0);
+		const all = [...sizes.values()];
+		const most = all.reduce((a, b) => Math.max(a, b), 0);
+		const once = all.filter((size) => size === 1).length;
+		const isUneven = most > 3 && 4 * once >= all.length && 2 * once <= this.rows.length;
 		const found = new Set(kept.map(({ index }) => this.rows[index].objective)).size;
-		const isUneven = most >= UNEVEN && 4 * once >= sizes.size && 2 * once <= this.rows.length;
-		if (this.job.options.perGroup || !isUneven || found >= Math.min(kept.length, sizes.size))
-			return;
-		warn(
-			`the kept runs have ${found} of ${count(sizes.size, "objective")}, of which ${grouped(once)} were run once and others up to ${grouped(most)} times: --per-group 1 --group /task/objective keeps one of each`,
-		);
+		const isRare = isUneven && found < Math.min(kept.length, all.length);
+		if (isRare && !this.job.options.perGroup)
+			warn(
+				`the kept runs have ${found} of ${count(all.length, "objective")}, of which ${grouped(once)} were run once and others up to ${grouped(most)} times: --per-group 1 --group /task/objective keeps one of each`,
+			);
 	}
 
 	/** Resolves to what was read of a run. */
