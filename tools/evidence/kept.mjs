@@ -144,7 +144,7 @@ export function judge({ runs, similarity, tasks }, kept) {
 		const covers = others.map((other) => coverOf(similarity, run, other));
 		const all = sumOf(covers, (cover) => cover);
 		const solved = sumOf([...covers.keys()], (at) => covers[at] * others[at].success);
-		return { task, success, value: solved / all };
+		return { task, success, value: all > 0 ? solved / all : 0.5 };
 	});
 	return { sums, predicted: sortedBy(predicted, ({ value }) => value) };
 }
