@@ -146,38 +146,24 @@ function readValue({ expected, fits, read, isRequired }, path, value) {
 /** The own members of an object, without those that another module may have added to `Object.prototype`. */
 const own = (object) => ({ __proto__: null, ...object });
 
-/** The least number of letters to insert, delete, replace, or swap with the next one, to make a text of another. */
-function distance(one, other) {
-	let [before, last] = [[], Array.from({ length: other.length + 1 }, (_, at) => at)];
-	for (let row = 1; row <= one.length; row++) {
-		const next = [row];
-		for (let at = 1; at <= other.length; at++) {
-			const replaced = last[at - 1] + (one[row - 1] === other[at - 1] ? 0 : 1);
-			next[at] = Math.min(replaced, last[at] + 1, next[at - 1] + 1);
-			const isSwapped = one[row - 1] === other[at - 2] && one[row - 2] === other[at - 1];
-			if (isSwapped) next[at] = Math.min(next[at], before[at - 2] + 1);
-		}
-		[before, last] = [last, next];
-	}
-	return last[other.length];
+/** The pairs of neighbouring letters of a name, with its ends; of a very long one only the first. */
+function pairsOf(name) {
+	const letters = ` ${name.slice(0, 50).toLowerCase()} `;
+	return new Set(Array.from(letters.slice(1), (letter, at) => letters[at] + letter));
 }
 
 /**
- * Returns the known name that an unknown one probably means, the nearest and of these the first: it begins with the
- * unknown one, or differs by at most a third of its letters, in upper or lower case. Undefined if there is none.
+ * Returns the known name that an unknown one probably means: the first of those with the most pairs in common, if that are at
+ * least half of both. Undefined if there is none.
  */
 function suggest(unknown, known) {
-	let [found, least] = [undefined, Number.POSITIVE_INFINITY];
-	const given = unknown.toLowerCase();
+	const given = pairsOf(unknown);
+	let [found, greatest] = [undefined, 0.49];
 	for (const name of known) {
-		const limit = Math.max(1, Math.floor(name.length / 3));
-		const missing = name.length - given.length;
-		// Comparing a very long name would take long.
-		const isNear = Math.abs(missing) <= limit;
-		const far = isNear ? distance(given, name.toLowerCase()) : missing;
-		const begins = given.length >= 3 && name.toLowerCase().startsWith(given);
-		const fits = isNear ? far <= limit && far < given.length : begins;
-		if (fits && far < least) [found, least] = [name, far];
+		const pairs = pairsOf(name);
+		const common = [...pairs].filter((pair) => given.has(pair)).length;
+		const likeness = (2 * common) / (pairs.size + given.size);
+		if (likeness > greatest) [found, greatest] = [name, likeness];
 	}
 	return found;
 }

@@ -92,11 +92,11 @@ test("suggest finds the nearest name, the first of several, and only if it is ne
 		maxElements: ["maxElement", "max_elements", "MAXELEMENTS", "maxElemnets"],
 		dimensions: ["dimension", "dimentions"],
 		ttlMs: ["ttlms", "ttl", "ttlSm"],
-		modelPath: ["model"],
+		modelPath: ["model", "modell", "path"],
 		embedder: ["embeder", "embed"],
 		threads: ["thread"],
 		id: ["ids"],
-		undefined: ["tt", "modell", "x", "", "path", "capacity", "constructor", "__proto__", "ﾀﾃ👩‍🔬"],
+		undefined: ["tt", "x", "", "capacity", "constructor", "__proto__", "ﾀﾃ👩‍🔬"],
 	};
 	for (const [expected, names] of Object.entries(rows))
 		for (const name of names) assert.equal(String(suggest(name, known)), expected, name);
@@ -106,7 +106,6 @@ test("suggest finds the nearest name, the first of several, and only if it is ne
 		["precisien", "precisien", "precisian"],
 	])
 		assert.equal(suggest("precisiom", known), expected);
-	assert.equal(suggest("ttlMs".repeat(2 ** 20), known), undefined);
 });
 
 test("Scorer accepts any string as the name of a profile", async () => {
