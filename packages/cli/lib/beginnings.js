@@ -1,9 +1,5 @@
-/** The beginnings of files, of which very many are read in threads beside each other; it is what these run, too. */
+/** The beginnings of files. */
 const { closeSync, constants, fstatSync, openSync, readSync } = require("node:fs");
-const { once } = require("node:events");
-const { setImmediate } = require("node:timers/promises");
-const { Worker, parentPort, workerData } = require("node:worker_threads");
-const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
 const { InputError } = require("./exit.js");
 
 /** Byte order marks of UTF-16, which Windows PowerShell's `>` writes. */
@@ -63,7 +59,7 @@ function textOf(file, path) {
 	return text.slice(0, BEGINNING);
 }
 
-/** The time of a file, which is the first one in its beginning, or when it was changed, and its size; NaN if unknown. */
+/** The time of a file, which is the first one in its beginning, or when it was changed, and its size; nothing if unknown. */
 function factOf(path) {
 	let file;
 	try {
@@ -71,68 +67,12 @@ function factOf(path) {
 		const { mtimeMs, size } = fstatSync(file);
 		const [, date, digits] = TIME.exec(textOf(file, path)) ?? [];
 		const time = digits ? Number(digits.slice(0, 13).padEnd(13, "0")) : Date.parse(date);
-		return [Number.isNaN(time) ? mtimeMs : time, size];
+		return { time: Number.isNaN(time) ? mtimeMs : time, size };
 	} catch {
-		return [Number.NaN, Number.NaN];
+		return {};
 	} finally {
 		if (file !== undefined) closeSync(file);
 	}
 }
 
-/** The number of files from which threads pay off, that of the threads, and how many files are read between two messages. */
-const MANY = 2000;
-const THREADS = 4;
-const SOME = 200;
-
-/** Yields the facts of some files after those of others. */
-function* facts(paths) {
-	for (let start = 0; start < paths.length; start += SOME)
-		yield Float64Array.from(paths.slice(start, start + SOME).flatMap(factOf));
-}
-
-/** The facts of files from a thread. */
-async function* factsFromThread(paths, signal) {
-	const worker = new Worker(__filename, { workerData: { beginnings: paths } });
-	const release = onAbort(signal, () => worker.terminate());
-	let left = paths.length;
-	const messages = [];
-	worker.on("message", (some) => messages.push(some));
-	try {
-		while (left > 0) {
-			if (messages.length === 0) await until(signal, once(worker, "message"));
-			for (const some of messages.splice(0)) {
-				left -= some.length / 2;
-				yield some;
-			}
-		}
-	} finally {
-		release();
-		await worker.terminate();
-	}
-}
-
-/** Resolves to the time and size of each file, one after the other. `onRead` gets the number of files that were read. */
-async function factsOf(paths, { onRead, signal }) {
-	const all = new Float64Array(2 * paths.length);
-	const share = paths.length < MANY ? paths.length : Math.ceil(paths.length / THREADS);
-	const take = async (start) => {
-		const own = paths.slice(start, start + share);
-		let at = 2 * start;
-		for await (const some of share < paths.length ? factsFromThread(own, signal) : facts(own)) {
-			all.set(some, at);
-			at += some.length;
-			onRead?.(some.length / 2);
-			await setImmediate();
-			signal.throwIfAborted();
-		}
-	};
-	const starts = [];
-	for (let start = 0; start < paths.length; start += share) starts.push(start);
-	await Promise.all(starts.map(take));
-	return all;
-}
-
-if (workerData?.beginnings)
-	for (const some of facts(workerData.beginnings)) parentPort.postMessage(some, [some.buffer]);
-
-module.exports = { decoder, factsOf };
+module.exports = { decoder, factOf };

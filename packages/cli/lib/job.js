@@ -210,7 +210,7 @@ class Job extends AbortController {
 		let done = 0;
 		const stopProgress = showProgress(progress && !quiet, () => ({ done, total: sources.length }));
 		const onRead = (count) => {
-			done += count;
+			done = count;
 		};
 		this.sources = await inOrder(sources, this.signal, onRead).finally(stopProgress);
 		this.choice = new Choice(this.options, this.sources);

@@ -3,8 +3,9 @@ const { constants, createReadStream, fstatSync, openSync } = require("node:fs");
 const { access, readdir, realpath, stat } = require("node:fs/promises");
 const { relative, sep } = require("node:path");
 const { addAbortSignal } = require("node:stream");
+const { setImmediate } = require("node:timers/promises");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
-const { decoder, factsOf } = require("./beginnings.js");
+const { decoder, factOf } = require("./beginnings.js");
 const { claimInput, identityOf } = require("./claims.js");
 const { InputError, cannot } = require("./exit.js");
 const { count, warn } = require("./terminal.js");
@@ -188,17 +189,18 @@ async function sourcesOf(args, copies = undefined) {
 
 const LONGEST = 64 << 20;
 
+/** How many files are read in one turn of the event loop. */
+const SOME = 200;
+
 /** The sources with their sizes, in the order of their times, streams last. `onRead` gets the number of files that were read. */
 async function inOrder(sources, signal, onRead) {
 	const files = sources.filter(({ isStream }) => !isStream);
-	const found = await factsOf(
-		files.map(({ path }) => path),
-		{ onRead, signal },
-	);
 	for (const [index, source] of files.entries()) {
-		const [time, size] = found.subarray(2 * index);
-		source.time = time;
-		if (!Number.isNaN(size)) source.size = size;
+		Object.assign(source, factOf(source.path));
+		if (index % SOME > 0) continue;
+		onRead(index);
+		await setImmediate();
+		signal.throwIfAborted();
 	}
 	const timeOf = ({ time }) => time ?? Number.POSITIVE_INFINITY;
 	// Infinity - Infinity is NaN, which `sort` takes as 0: the order stays.
