@@ -35,20 +35,17 @@ function* identitiesOf(file) {
 	}
 }
 
-/** The first of {@link identitiesOf}; undefined if there is none. */
-const identityOf = (file) => identitiesOf(file).next().value;
-
 function refuse(path) {
 	throw new InputError(`an output is an input of the command, too: ${path}`);
 }
 
-/** Notes a file that the command reads: a path, or the descriptor of standard input. Returns its identity, if it has one. */
+/** Notes a file that the command reads: a path, or the descriptor of standard input. Returns the first of its identities, if any. */
 function claimInput(file) {
 	if (inputs.size === 0) atEnd(() => inputs.clear());
 	const isStandardInput = file === 0;
 	if (isStandardInput && inputs.has(file))
 		throw new InputError("standard input (-) can be read only once");
-	const identity = identityOf(file);
+	const [identity] = identitiesOf(file);
 	if (outputs.has(identity)) refuse(isStandardInput ? "standard input" : file);
 	inputs.add(file).add(identity);
 	return identity;
@@ -64,4 +61,14 @@ function claimOutput(name, ...files) {
 	atEnd(() => outputs.clear());
 }
 
-module.exports = { claimInput, claimOutput, identityOf };
+/** Whether a file is standard output, under another name. */
+function isStandardOutput(path) {
+	try {
+		const number = numberOf(fstatSync(1, OPTIONS));
+		return number !== undefined && number === numberOf(statSync(path, OPTIONS));
+	} catch {
+		return false;
+	}
+}
+
+module.exports = { claimInput, claimOutput, isStandardOutput };

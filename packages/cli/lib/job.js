@@ -1,6 +1,6 @@
 /** Shared by the commands: sources, output, warnings and progress. */
 const { until } = require("@knowledgepulse/scoring/internal/signals");
-const { claimOutput, identityOf } = require("./claims.js");
+const { claimOutput, isStandardOutput } = require("./claims.js");
 const { Exit, InputError, Interrupted } = require("./exit.js");
 const { Choice } = require("./facts.js");
 const { Labels } = require("./labels.js");
@@ -196,7 +196,7 @@ class Job extends AbortController {
 		job.labels = await Labels.of(job);
 		const { table } = options;
 		const output = options.output === "-" ? undefined : options.output;
-		const isFile = output !== undefined && identityOf(output) !== (identityOf(1) ?? "");
+		const isFile = output !== undefined && !isStandardOutput(output);
 		if (!isFile) claimOutput("standard output", 1);
 		job.output =
 			output === undefined

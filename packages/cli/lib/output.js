@@ -1,11 +1,11 @@
 /** The outputs for data: standard output, and files. */
 const { once } = require("node:events");
-const { constants, fstatSync, lstatSync, openSync } = require("node:fs");
+const { constants, lstatSync, openSync } = require("node:fs");
 const { stat, writeFile } = require("node:fs/promises");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { openReplacement, targetOf } = require("@knowledgepulse/scoring/internal/file");
 const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
-const { claimOutput } = require("./claims.js");
+const { claimOutput, isStandardOutput } = require("./claims.js");
 const { GRACE_MS, InputError, atEnd, atLast, cannot, causeOf } = require("./exit.js");
 const { jsonLine, say, shown, warn } = require("./terminal.js");
 
@@ -134,17 +134,6 @@ async function openWhole(target, mode, part) {
 	};
 }
 
-const isSame = (one, other) => one.dev === other.dev && one.ino === other.ino;
-
-/** Whether a file is standard output, under another name. */
-function isStandardOutput(found) {
-	try {
-		return found.ino !== 0 && isSame(found, fstatSync(1));
-	} catch {
-		return false;
-	}
-}
-
 /**
  * Opens a file, which gets its new contents as a whole when they are complete. What an interrupted command has written is
  * left beside it, with the ending `.partial`, if the command `hasPart`. `journal` opens what can be gone on from, for the real
@@ -166,7 +155,7 @@ async function openFile(path, options) {
 	try {
 		found = await stat(path).catch(() => undefined);
 		if (found?.isDirectory()) throw new Error("it is a directory");
-		if (found && isStandardOutput(found)) return new Output(process.stdout, { signal, table });
+		if (isStandardOutput(path)) return new Output(process.stdout, { signal, table });
 		if (found?.isFIFO()) return await openPipe(path, { signal, table });
 		if (found && !found.isFile()) contents = await openReplacement(path);
 		else {

@@ -5,7 +5,7 @@ const { evaluate } = require("./engine.js");
 const { InputError } = require("./exit.js");
 const { openScorer } = require("./scorer.js");
 const { decoded } = require("./sources.js");
-const { DIMENSIONS } = require("./terminal.js");
+const { DIMENSIONS, parsed } = require("./terminal.js");
 
 /** The longest line in bytes, as in `importTraces`. */
 const LONGEST = 256 << 20;
@@ -44,14 +44,6 @@ async function* linesOf(chunks, name) {
 	}
 }
 
-function parse(text) {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
-	}
-}
-
 const isTextOrNothing = (value) => typeof (value ?? "") === "string";
 
 const isRow = ({ score, dimensions, overrides = [], id, objective }) =>
@@ -81,7 +73,7 @@ async function contentOf(source, signal) {
 	if (done && source.isFound) return { log: source };
 	if (done) throw new InputError(`${name}: it is empty`);
 	const all = joined([first], lines);
-	if (isFromScore(parse(first[1]))) return { rows: rowsOf(all, name) };
+	if (isFromScore(parsed(first[1]))) return { rows: rowsOf(all, name) };
 	if (source.isStream) return { log: { name, isStream: true, bytes: () => textOf(all) } };
 	await lines.return();
 	return { log: source };
@@ -90,7 +82,7 @@ async function contentOf(source, signal) {
 /** Yields rows with their places. */
 async function* rowsOf(lines, name) {
 	for await (const [number, text] of lines) {
-		const value = parse(text) ?? {};
+		const value = parsed(text) ?? {};
 		if (isRow(value)) yield [value, `${name}:${number}`];
 		else if (!isError(value))
 			throw new InputError(`${name}:${number}: expected a row as kp-score score --json writes it`);

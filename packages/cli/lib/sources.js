@@ -6,7 +6,7 @@ const { addAbortSignal } = require("node:stream");
 const { setImmediate } = require("node:timers/promises");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { decoder, factOf } = require("./beginnings.js");
-const { claimInput, identityOf } = require("./claims.js");
+const { claimInput, isStandardOutput } = require("./claims.js");
 const { InputError, cannot } = require("./exit.js");
 const { count, warn } = require("./terminal.js");
 
@@ -132,13 +132,11 @@ async function searched(argument, isFolder, copies) {
 	const search = new Search();
 	const paths = await (isFolder ? logsIn : matchesOf)(argument, search);
 	search.warn();
-	const output = identityOf(1);
 	const target = copies && (await realpath(copies).catch(() => undefined));
 	const isCopy = async (path) => (await realpath(path).catch(() => path)).startsWith(target + sep);
 	const kept = [];
 	for (const path of paths) {
-		const isOutput = output !== undefined && identityOf(path) === output;
-		if (!isOutput && !(target && (await isCopy(path)))) kept.push(path);
+		if (!isStandardOutput(path) && !(target && (await isCopy(path)))) kept.push(path);
 	}
 	if (kept.length === 0)
 		throw new InputError(

@@ -97,6 +97,15 @@ const escaped = (text) =>
 /** A value as a line of JSON, which may be shown on a terminal later. */
 const jsonLine = (value) => `${escaped(JSON.stringify(value))}\n`;
 
+/** The value of a line of JSON; undefined if it is none. */
+function parsed(line) {
+	try {
+		return JSON.parse(line);
+	} catch {
+		return undefined;
+	}
+}
+
 /** Delimits styled text until it is written. Random, so that foreign text cannot contain it. */
 const MARK = Math.random().toString(36);
 
@@ -230,6 +239,7 @@ module.exports = {
 	hint,
 	jsonLine,
 	masked,
+	parsed,
 	percent,
 	plain,
 	say,

@@ -29,7 +29,7 @@ const { importTraces, withGroup } = require("./engine.js");
 const { InputError } = require("./exit.js");
 const { openFile } = require("./output.js");
 const { profilesOf } = require("./scorer.js");
-const { count, jsonLine, masked } = require("./terminal.js");
+const { count, jsonLine, masked, parsed } = require("./terminal.js");
 
 const LINE_FEED = 10;
 const PIECE = 2 ** 16;
@@ -63,14 +63,6 @@ function originOf({ labels, options }, sources, profiles) {
 	const hashOf = (value) =>
 		createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
 	return Object.fromEntries(known.map(([name, value]) => [name, hashOf(value)]));
-}
-
-function parsed(line) {
-	try {
-		return JSON.parse(line);
-	} catch {
-		return undefined;
-	}
 }
 
 /** What an error or a row is known by: a run by its id, or its place and objective. */
