@@ -2,7 +2,18 @@ import assert from "node:assert/strict";
 import { readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { assertEnds, file, folder, linesOf, OFF, parsed, rowsOf, traceOf } from "./support.mjs";
+import {
+	assertEnds,
+	environment,
+	file,
+	folder,
+	idsOf,
+	linesOf,
+	OFF,
+	parsed,
+	rowsOf,
+	traceOf,
+} from "./support.mjs";
 
 /** A session of Claude Code with a call in a project; `result` is that of the call. */
 function sessionOf(project, day, result) {
@@ -83,6 +94,12 @@ for (const [options, days] of [
 		const missing = /no run is selected of the project home; there are shop, garden$/m;
 		assert.equal(missing.test(stderr), days.length === 0);
 	});
+
+test("kp-score score --since takes a time without a zone as UTC", async () => {
+	const latest = (await rowsOf(DAYS)).find((row) => dayOf(row) === 3 && row.facts);
+	const args = [...DAYS, "--since", latest.createdAt.slice(0, 19)];
+	assert.equal((await idsOf(args, { env: { ...environment, TZ: "Etc/GMT+5" } }))[0], latest.id);
+});
 
 for (const text of ["yesterday", "2026-02-30", "2026"])
 	test(`kp-score score --since refuses ${text}`, async () => {

@@ -36,7 +36,8 @@ const time =
 		const day = text.slice(0, 10);
 		// Date.parse takes the 30th of February for a day in March; an invalid date has no JSON.
 		const isDate = day.length === 10 && new Date(day).toJSON()?.startsWith(day);
-		const value = isDate ? Date.parse(text) : Number.NaN;
+		// Without a zone, Date.parse takes a time for a local one.
+		const value = isDate ? Date.parse(text.replace(/T[\d:.]+$/, "$&Z")) : Number.NaN;
 		if (!Number.isNaN(value)) return isEnd && text === day ? value + DAY_MS : value;
 		throw new InvalidArgumentError(
 			"Expected a day such as 2026-01-31, days ago such as 7d, or an ISO 8601 time.",
