@@ -45,7 +45,7 @@ pub fn score(trace: &Value, novelty: f64, own: &[Weights]) -> Expected {
     let kinds: Vec<_> = steps.iter().map(|step| step["type"].as_str().expect("a type")).collect();
     let unique_kinds: HashSet<_> = kinds.iter().collect();
     let recoveries = kinds.iter().filter(|kind| **kind == "error_recovery").count();
-    let tools = steps.iter().map(|step| &step["tool"]).filter(|tool| tool.is_object());
+    let tools = steps.iter().map(|step| &step["tool"]).filter(|tool| !tool.is_null());
     let unique_tools: HashSet<_> = tools.map(|tool| tool["name"].as_str()).collect();
     let count = steps.len() as f64;
 
