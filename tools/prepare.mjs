@@ -6,7 +6,7 @@
  *     node tools/prepare.mjs --all     also what the tests need
  *     node tools/prepare.mjs --bench   the same, with the addon as it is published (npm run bench)
  */
-import { cpSync, existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { writeFormats } from "./formats.mjs";
@@ -20,7 +20,6 @@ import {
 	python,
 	writeCommonFiles,
 } from "./lib/build.mjs";
-import { installPackage } from "./lib/cache.mjs";
 import { capture, fail, root, SHELL } from "./lib/run.mjs";
 import { logged, say, step } from "./lib/steps.mjs";
 import { kept } from "./lib/unchanged.mjs";
@@ -43,8 +42,8 @@ export function checkTools() {
 
 const json = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
 
-/** Whether a folder has the packages of its lock file. */
-function hasPackages(folder) {
+/** Whether a folder has the packages of its lock file, or those that run without the others. */
+function hasPackages(folder, all) {
 	let installed;
 	try {
 		installed = json(folder, "node_modules", ".package-lock.json").packages;
@@ -52,28 +51,15 @@ function hasPackages(folder) {
 		return false;
 	}
 	return Object.entries(json(folder, "package-lock.json").packages)
-		.filter(([path, { optional }]) => path && !optional)
+		.filter(([path, { dev, optional }]) => path && !optional && (all || !dev))
 		.every(([path, { version }]) => path in installed && installed[path].version === version);
 }
 
-/** Installs the packages of the lock file, for the tests and all workspaces. */
-export async function installPackages() {
-	if (hasPackages(root)) return;
-	await step("npm packages", () => logged("npm packages", ["npm", "ci"], SHELL));
-}
-
-/** Installs only the dependencies of the main package; `npm ci` would install all workspaces. */
-function installDependencies() {
-	const { packages } = json(root, "package-lock.json");
-	for (const name of Object.keys(json(root, "package.json").dependencies)) {
-		const folder = join(root, "node_modules", name);
-		if (existsSync(folder)) continue;
-		const { version, integrity } = packages[`node_modules/${name}`];
-		const file = `${name}-${version}.tgz`;
-		const requirement = `${name}@${version}`;
-		const source = installPackage({ requirement, file, integrity });
-		cpSync(source, folder, { recursive: true });
-	}
+/** Installs the packages of the lock file: all, or what the workspaces need to run. */
+export async function installPackages(all = true) {
+	if (hasPackages(root, all)) return;
+	const command = ["npm", "ci", ...(all ? [] : ["--omit=dev"])];
+	await step("npm packages", () => logged("npm packages", command, SHELL));
 }
 
 /** The addon that the checkout loads. */
@@ -103,7 +89,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 	say("Installs and builds what is missing: about 2 minutes the first time, with 2 cores.");
 	writeFormats();
 	await Promise.all([
-		all ? installPackages() : installDependencies(),
+		installPackages(all),
 		prepareModel().then(() => all && prepareTestModels()),
 		prepareAddon(bench ? "release" : CHECKOUT),
 	]);
