@@ -1,14 +1,14 @@
-//! BERT's text normaliser and word splitter, as in transformers.js.
+//! BERT's text normaliser and word splitter.
+//!
+//! The rules are those of transformers.js, whose scores are the reference, not those of the `tokenizers` crate.
+//! For example, transformers.js iterates over UTF-16 code units and therefore does not split Chinese characters
+//! outside the Basic Multilingual Plane.
 
 use std::{cmp::Reverse, iter};
 
 use serde::Deserialize;
 use unicode_normalization::UnicodeNormalization;
-
-use super::{
-    char_roles::{Role, is_accent, is_punctuation, role},
-    text_buffer::beginning,
-};
+use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 /// How much of a text is normalised at a time, in bytes.
 const PIECE: usize = 1024;
@@ -114,5 +114,89 @@ impl Bert {
             }
         }
         words
+    }
+}
+
+/// Returns the longest beginning of a text of at most `bytes`.
+pub(super) fn beginning(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+/// How a character is treated before lowercasing and decomposition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Removed: control, format and private-use characters, U+0000 and U+FFFD.
+    Dropped,
+    /// Separates words.
+    Space,
+    /// A word by itself.
+    Chinese,
+    /// Everything else. Punctuation is recognised after decomposition.
+    Text,
+}
+
+/// Returns the role of a character of the text.
+fn role(c: char) -> Role {
+    use GeneralCategory::{Control, Format, PrivateUse};
+    match c {
+        '\t' | '\n' | '\r' | ' ' => Role::Space,
+        '!'..='~' => Role::Text,
+        '\u{fffd}' => Role::Dropped,
+        _ if is_chinese(c) => Role::Chinese,
+        _ if matches!(c.general_category(), Control | Format | PrivateUse) => Role::Dropped,
+        _ if c.is_whitespace() => Role::Space,
+        _ => Role::Text,
+    }
+}
+
+/// Returns whether a character is a Chinese one of the Basic Multilingual Plane.
+pub fn is_chinese(c: char) -> bool {
+    matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{f900}'..='\u{faff}')
+}
+
+/// Returns whether a decomposed character is a word by itself: Unicode punctuation and ASCII symbols.
+fn is_punctuation(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_punctuation();
+    }
+    c.general_category_group() == GeneralCategoryGroup::Punctuation
+}
+
+/// Returns whether a decomposed character is an accent, which is stripped.
+fn is_accent(c: char) -> bool {
+    !c.is_ascii() && c.general_category() == GeneralCategory::NonspacingMark
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn role_splits_chinese_of_the_basic_plane_only() {
+        for (c, expected) in [
+            ('中', Role::Chinese),
+            ('豈', Role::Chinese),
+            ('\u{20000}', Role::Text),
+            ('あ', Role::Text),
+            ('\u{200b}', Role::Dropped),
+            ('\u{feff}', Role::Dropped),
+            ('\u{85}', Role::Dropped),
+            ('\u{b}', Role::Dropped),
+            ('\u{a0}', Role::Space),
+            ('\u{3000}', Role::Space),
+            ('\u{e000}', Role::Dropped),
+        ] {
+            assert_eq!(role(c), expected, "U+{:04X}", u32::from(c));
+        }
+    }
+
+    #[test]
+    fn chinese_characters_survive_normalisation() {
+        for c in ('\0'..=char::MAX).filter(|c| is_chinese(*c)) {
+            let normalised: Vec<char> = c.to_lowercase().nfd().collect();
+            let is_kept = |c: &char| !is_accent(*c) && !is_punctuation(*c);
+            assert!(normalised.iter().all(is_kept), "U+{:04X}", u32::from(c));
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Text to tokens: the part of a text that is kept, and its token ids.
 
 mod bert;
-mod char_roles;
 mod text_buffer;
 mod tokenizer;
 mod vocabulary;

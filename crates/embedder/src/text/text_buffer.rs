@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::char_roles::is_chinese;
+use super::bert::{beginning, is_chinese};
 use crate::{model::ModelSettings, shape::MAX_TOKENS};
 
 /// The longest text that is kept for a model, in bytes.
@@ -67,12 +67,6 @@ impl fmt::Write for TextBuffer {
         }
         Ok(())
     }
-}
-
-/// Returns the longest beginning of a text of at most `bytes`.
-pub(super) fn beginning(text: &str, bytes: usize) -> &str {
-    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-    &text[..end.unwrap_or(0)]
 }
 
 /// Returns the beginning of `text` up to the first place, after the last of `words`, where a text may be cut.

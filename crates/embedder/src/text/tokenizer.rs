@@ -9,8 +9,7 @@ use tokenizers::{
 };
 
 use super::{
-    bert::{AddedToken, Bert, Normalizer},
-    text_buffer::beginning,
+    bert::{AddedToken, Bert, Normalizer, beginning},
     vocabulary::Vocabulary,
 };
 use crate::{
