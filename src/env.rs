@@ -10,14 +10,17 @@ use std::{
     ptr,
     rc::Rc,
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use knowledgepulse_scoring::{Error, Result, Scorer, held::Ledger, scorer::ScorerOptions};
-use knowledgepulse_workers::{Lane, fault};
+use knowledgepulse_scoring::{
+    Error, Result, Scorer,
+    scorer::{Ledger, ScorerOptions},
+};
+use knowledgepulse_workers::{Lane, fault, lock};
 use napi::{
     Env, Status,
     bindgen_prelude::{Function, FunctionRef, Object, ToNapiValue, Unknown},
@@ -59,14 +62,14 @@ pub struct Scorers(Mutex<Vec<Weak<Scorer>>>);
 impl Scorers {
     /// Adds a scorer, which is closed with the environment.
     pub fn add(&self, scorer: &Arc<Scorer>) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         all.retain(|scorer| scorer.strong_count() > 0);
         all.push(Arc::downgrade(scorer));
     }
 
     /// Closes all, and waits until none is at work.
     pub fn close(&self) {
-        let all = mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let all = mem::take(&mut *lock(&self.0));
         let all: Vec<_> = all.iter().filter_map(Weak::upgrade).collect();
         all.iter().for_each(|scorer| scorer.close());
         let deadline = Instant::now() + PATIENCE;
@@ -194,7 +197,7 @@ impl Deferred {
                 unsafe { V::to_napi_value(env.raw(), value) }
             })
         });
-        let mut posted = self.outbox.posted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut posted = lock(&self.outbox.posted);
         posted.push(Posted { promise, result });
         if posted.len() == 1 {
             self.outbox.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
@@ -276,7 +279,7 @@ impl Outbox {
 
     /// Settles the promises of all posted results, on the JavaScript thread.
     fn deliver(&self, env: &Env) -> napi::Result<()> {
-        let posted = mem::take(&mut *self.posted.lock().unwrap_or_else(PoisonError::into_inner));
+        let posted = mem::take(&mut *lock(&self.posted));
         let expected = posted.iter().filter(|item| item.promise.keeps_alive).count();
         if self.expected.fetch_sub(expected, Ordering::Relaxed) == expected {
             self.keep_alive(env, false);

@@ -18,7 +18,7 @@ use knowledgepulse_scoring::{
     embed::{CallEmbedder, Embed, Embedded, Text, TextFacts},
     scorer::Outcome,
 };
-use knowledgepulse_workers::{CancelToken, Job, LOADS, Lane, WORKERS};
+use knowledgepulse_workers::{CancelToken, LOADS, Lane, WORKERS};
 use napi::{
     Env,
     bindgen_prelude::{FnArgs, Function, JsObjectValue, Object},
@@ -322,8 +322,9 @@ impl Embed for ModelEmbedder {
         self.novelty == NoveltyKind::Words || self.model.is_quick()
     }
 
-    fn load_then(&self, then: Job) {
-        self.model.load_then(then);
+    fn load(&self) {
+        // Whoever embeds is told of a failure.
+        let _ = self.model.get();
     }
 }
 

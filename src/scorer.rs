@@ -3,19 +3,18 @@
 use std::{
     num::NonZeroUsize,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use knowledgepulse_scoring::{
     Error, Id, Invalid, Scorer, VectorCache,
     cache::CacheOptions,
     embed::Text,
-    held::Held,
-    scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
+    scorer::{CallHandle, Held, Input, Outcome, Query, Work, monotonic_clock},
     select::{Candidate, Limits, Selection},
     snapshot::{self, Bytes},
 };
-use knowledgepulse_workers::{CancelToken, SELECTIONS, fault};
+use knowledgepulse_workers::{CancelToken, SELECTIONS, fault, lock};
 use napi::{
     Env, Result,
     bindgen_prelude::{
@@ -119,10 +118,6 @@ impl NativeSelection {
             spawn(&SELECTIONS, move || Ok(selection), drop);
         }
     }
-}
-
-fn lock(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[napi(js_name = "Scorer")]

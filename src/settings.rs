@@ -3,11 +3,12 @@
 use std::{
     collections::BTreeMap,
     path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use knowledgepulse_embedder::{ModelOptions, ModelSettings, PackageFolder, SharedModel};
 use knowledgepulse_scoring::{Error, Invalid, Result};
+use knowledgepulse_workers::lock;
 use napi::{
     Env, JsValue,
     bindgen_prelude::{JsObjectValue, Object, Unknown},
@@ -205,16 +206,12 @@ static SHARED: Mutex<Shared> = Mutex::new(Shared { configured: Texts::new(), cur
 
 /// Returns what `read` has of the settings for new calls of an environment with these variables.
 fn with_current<T>(variables: &Texts, read: impl Fn(&Current) -> T) -> Result<T> {
-    let Shared { configured, current } = &mut *shared();
+    let Shared { configured, current } = &mut *lock(&SHARED);
     let known = current.iter().position(|(own, _)| own == variables);
     if known.is_none() {
         current.push((variables.clone(), Current::new(variables, configured)?));
     }
     Ok(read(&current[known.unwrap_or(current.len() - 1)].1))
-}
-
-fn shared() -> MutexGuard<'static, Shared> {
-    SHARED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the embedder of an environment. Loads nothing.
@@ -232,7 +229,7 @@ pub fn configure(variables: &Texts, options: &Object) -> Result<()> {
     let options = options_of(options);
     // Those of this environment are checked, too.
     with_current(variables, |_| ())?;
-    let mut shared = shared();
+    let mut shared = lock(&SHARED);
     let mut configured = shared.configured.clone();
     if options.contains_key("model") {
         configured.retain(|name, _| !OF_MODEL.contains(name));

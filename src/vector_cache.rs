@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use knowledgepulse_scoring::{Error, VectorCache, held::Held, scorer::OwnMemory};
+use knowledgepulse_scoring::{
+    Error, VectorCache,
+    scorer::{Held, OwnMemory},
+};
 use napi::{
     Env, Result,
     bindgen_prelude::{Float32Array, Object},

@@ -3,11 +3,11 @@
 use std::{
     collections::VecDeque,
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use knowledgepulse_scoring::{Error, Result, scorer::CallHandle};
-use knowledgepulse_workers::Intake;
+use knowledgepulse_workers::{Intake, lock};
 use napi::{Env, bindgen_prelude::Buffer};
 use napi_derive::napi;
 
@@ -35,10 +35,6 @@ pub struct Ready {
     pub is_pending: bool,
     /// Whether nothing follows.
     pub is_last: bool,
-}
-
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Lines in the order of their traces.

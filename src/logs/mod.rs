@@ -29,7 +29,7 @@ use knowledgepulse_scoring::{
     embed::Text,
     scorer::{CallHandle, Input, Outcome, Work},
 };
-use knowledgepulse_workers::{CancelToken, IMPORTS};
+use knowledgepulse_workers::{CancelToken, IMPORTS, lock};
 use napi::{
     Env, Result,
     bindgen_prelude::{Buffer, Object, Uint8Array, Unknown},
@@ -37,7 +37,7 @@ use napi::{
 use napi_derive::napi;
 
 use self::{
-    lines::{Lines, Slot, lock},
+    lines::{Lines, Slot},
     row::{failure_json, line_of},
 };
 use crate::{

@@ -2,10 +2,11 @@
 
 use std::{
     num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use blake3::Hash;
+use knowledgepulse_workers::lock;
 use lru::LruCache;
 use once_cell::sync::OnceCell;
 
@@ -34,7 +35,7 @@ impl Memo {
         embed: impl FnOnce() -> Result<Embedding>,
     ) -> Result<Embedding> {
         let tokens = blake3::hash(bytemuck::cast_slice(ids));
-        let mut embeddings = self.embeddings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut embeddings = lock(&self.embeddings);
         let place = embeddings.get_or_insert(tokens, Arc::default).clone();
         drop(embeddings);
         place.get_or_try_init(embed).cloned()

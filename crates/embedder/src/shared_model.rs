@@ -1,14 +1,13 @@
 //! The models of the process: shared by all users of the same model, loaded on first use.
 
 use std::{
-    mem,
     panic::catch_unwind,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
     time::{Duration, Instant},
 };
 
-use knowledgepulse_workers::{Job, LOADS, fault};
+use knowledgepulse_workers::{fault, lock};
 use once_cell::sync::OnceCell;
 
 use crate::{
@@ -45,8 +44,6 @@ pub struct SharedModel {
     /// The ONNX Runtime library, where the settings name none, or why there is none.
     library: Mutex<Option<Result<PathBuf>>>,
     loaded: OnceCell<Arc<Embedder>>,
-    /// What is done after the load.
-    waiting: Mutex<Vec<Job>>,
 }
 
 impl SharedModel {
@@ -54,10 +51,10 @@ impl SharedModel {
     /// a loaded model is not read again, even if its files have changed.
     pub fn with(settings: ModelSettings) -> Arc<Self> {
         let settings = settings.effective(Machine::detect().is_int8_faster());
-        let mut models = MODELS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut models = lock(&MODELS);
         let mut known = models.iter().filter_map(Weak::upgrade);
         if let Some(model) = known.find(|model| model.settings == settings) {
-            let mut state = model.lock();
+            let mut state = lock(&model.state);
             if matches!(*state, LoadState::Failed(..)) {
                 *state = LoadState::Idle;
             }
@@ -70,7 +67,6 @@ impl SharedModel {
             state: Mutex::new(LoadState::Idle),
             library: Mutex::default(),
             loaded: OnceCell::new(),
-            waiting: Mutex::default(),
         });
         models.push(Arc::downgrade(&model));
         model
@@ -78,13 +74,13 @@ impl SharedModel {
 
     /// Returns the state of the model. Never waits for a load.
     pub fn state(&self) -> LoadState {
-        self.lock().clone()
+        lock(&self.state).clone()
     }
 
     /// Returns whether [`SharedModel::get`] is quick: it neither loads a model into ONNX Runtime nor waits for that.
     pub fn is_quick(&self) -> bool {
         self.settings.backend == Some(BackendKind::Native)
-            || match &*self.lock() {
+            || match &*lock(&self.state) {
                 LoadState::Idle | LoadState::Loading => false,
                 LoadState::Ready(_) => true,
                 LoadState::Failed(_, at) => at.elapsed() < RETRY_AFTER,
@@ -97,33 +93,13 @@ impl SharedModel {
     ///
     /// The settings name none, and none was found.
     pub fn library(&self) -> Result<PathBuf> {
-        let found = || self.library.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let found = || lock(&self.library).clone();
         self.settings.library.clone().or_else(|none| found().unwrap_or(Err(none)))
     }
 
     /// Sets the library for settings that name none, or why there is none.
     pub fn set_library(&self, found: Result<PathBuf>) {
-        *self.library.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
-    }
-
-    /// Loads the model on a thread for loads, then calls `then`; also if it cannot be loaded.
-    pub fn load_then(self: &Arc<Self>, then: Job) {
-        let mut waiting = self.waiting();
-        waiting.push(then);
-        if waiting.len() > 1 {
-            return;
-        }
-        drop(waiting);
-        let model = self.clone();
-        let load = move || {
-            let _ = model.get();
-            let waiting = mem::take(&mut *model.waiting());
-            waiting.into_iter().for_each(|then| then());
-        };
-        match LOADS.threads() {
-            Ok(threads) => threads.spawn(load),
-            Err(_) => load(),
-        }
+        *lock(&self.library) = Some(found);
     }
 
     /// Returns the loaded model. Loads it, or waits while another thread loads it.
@@ -148,7 +124,7 @@ impl SharedModel {
 
     /// Loads the model, or fails again soon after a failure. Only one thread at a time gets here.
     fn load(&self) -> Result<Arc<Embedder>> {
-        match &mut *self.lock() {
+        match &mut *lock(&self.state) {
             LoadState::Failed(error, at) if at.elapsed() < RETRY_AFTER => return Err(error.clone()),
             state => *state = LoadState::Loading,
         }
@@ -159,19 +135,11 @@ impl SharedModel {
             Embedder::load(&settings).map(Arc::new)
         })
         .unwrap_or_else(|_| Err(EmbedError::Model("loading it panicked".into())));
-        *self.lock() = match &loaded {
+        *lock(&self.state) = match &loaded {
             Ok(embedder) => LoadState::Ready(embedder.clone()),
             Err(error) => LoadState::Failed(error.clone(), Instant::now()),
         };
         loaded
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Vec<Job>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, LoadState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

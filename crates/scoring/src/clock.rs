@@ -1,9 +1,11 @@
 //! The clock of scorers.
 
 use std::{
-    sync::{LazyLock, Mutex, PoisonError},
+    sync::{LazyLock, Mutex},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
+
+use knowledgepulse_workers::lock;
 
 /// Returns the time since the first call, on a clock that never runs backwards.
 pub fn monotonic_clock() -> Duration {
@@ -22,7 +24,7 @@ pub fn since_1970(moment: Duration) -> Duration {
     static DISTANCE: Mutex<Duration> = Mutex::new(Duration::ZERO);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let found = now.saturating_sub(monotonic_clock());
-    let mut distance = DISTANCE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut distance = lock(&DISTANCE);
     if found.abs_diff(*distance) >= Duration::from_secs(1) {
         *distance = found;
     }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use knowledgepulse_workers::{CancelToken, Job};
+use knowledgepulse_workers::CancelToken;
 use serde::Serialize;
 
 use crate::error::Result;
@@ -57,10 +57,8 @@ pub trait Embed: Send + Sync {
         true
     }
 
-    /// Loads what embedding needs, on another thread, and calls `then` when that has succeeded or failed.
-    fn load_then(&self, then: Job) {
-        then();
-    }
+    /// Loads what embedding needs; returns when that has succeeded or failed.
+    fn load(&self) {}
 }
 
 /// The embedder for a call, or the reason why there is none.

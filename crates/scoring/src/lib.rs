@@ -26,7 +26,6 @@ pub mod cache;
 mod clock;
 pub mod embed;
 pub mod error;
-pub mod held;
 mod id;
 pub mod score;
 pub mod scorer;

@@ -20,8 +20,8 @@ use std::{
 use call::{Call, EmbeddedCall};
 pub use call::{CallHandle, Input, Query, Reply, Work};
 use common::Common;
-pub use common::{Change, Found, Outcome, ScorerOptions, Statistics};
-use knowledgepulse_workers::{Threads, WORKERS};
+pub use common::{Change, Found, Held, Ledger, Outcome, ScorerOptions, Statistics};
+use knowledgepulse_workers::{LOADS, Threads, WORKERS};
 use memory::Memory;
 pub use memory::OwnMemory;
 pub use store::{Page, StoreMemory, StoredEntry, Taker};
@@ -31,11 +31,10 @@ use crate::{
     clock::since,
     embed::CallEmbedder,
     error::{Error, Result},
-    held::Held,
     id::Id,
     score::Score,
     snapshot::{Contents, Snapshot},
-    sync::{Condvar, Mutex, MutexGuard},
+    sync::{Condvar, Mutex, lock},
     trace::Trace,
 };
 pub use crate::{
@@ -130,7 +129,7 @@ impl Scorer {
     pub fn snapshot(&self, fingerprint: &str) -> Contents {
         match &self.memory {
             Memory::Own(memory) => memory.snapshot(fingerprint),
-            Memory::Store(memory) => memory.snapshot(fingerprint),
+            Memory::Store(memory) => memory.mirror().snapshot(fingerprint),
         }
     }
 
@@ -172,7 +171,7 @@ impl Scorer {
         embedder: CallEmbedder,
         reply: Reply,
     ) -> CallHandle {
-        let mut order = self.lock();
+        let mut order = lock(&self.order);
         if self.common.is_closed() {
             drop(order);
             reply(Err(Error::closed()));
@@ -239,7 +238,7 @@ impl Scorer {
     /// Answers all pending calls with `CLOSED`, and cancels their work. Later calls are refused. Never waits; see
     /// [`Scorer::wait_until_idle`].
     pub fn close(&self) {
-        let mut order = self.lock();
+        let mut order = lock(&self.order);
         self.common.close();
         let mut calls = order.active.clone();
         calls.extend(order.queue.drain(..));
@@ -257,7 +256,7 @@ impl Scorer {
     ///
     /// After [`Scorer::close`], a run of the model ends with its current operation.
     pub fn wait_until_idle(&self, deadline: Instant) -> bool {
-        let mut order = self.lock();
+        let mut order = lock(&self.order);
         while !order.active.is_empty() || order.others > 0 {
             let patience = deadline.saturating_duration_since(Instant::now());
             if patience.is_zero() {
@@ -275,12 +274,12 @@ impl Scorer {
     ///
     /// `CLOSED` after [`Scorer::close`], or the error of `work`.
     pub fn during<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
-        let mut order = self.lock();
+        let mut order = lock(&self.order);
         self.check_open()?;
         order.others += 1;
         drop(order);
         let result = catch_unwind(AssertUnwindSafe(work));
-        self.lock().others -= 1;
+        lock(&self.order).others -= 1;
         self.idle.notify_all();
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
@@ -288,7 +287,7 @@ impl Scorer {
     /// Works on the queue until it is empty, and lets other jobs run between calls, and while the embedder is loaded for
     /// a call; `loaded` is the call for which it was.
     fn work(self: Arc<Self>, threads: Threads, loaded: Option<u64>) {
-        let mut order = self.lock();
+        let mut order = lock(&self.order);
         while let Some((ticket, call)) = order.queue.pop_front() {
             if loaded != Some(ticket)
                 && let Some(embedder) = call.awaited_embedder()
@@ -296,18 +295,22 @@ impl Scorer {
                 order.queue.push_front((ticket, call));
                 order.others += 1;
                 drop(order);
-                let resume = move || {
-                    self.lock().others -= 1;
+                let load = move || {
+                    embedder.load();
+                    lock(&self.order).others -= 1;
                     self.idle.notify_all();
                     threads.spawn(move || self.work(threads, Some(ticket)));
                 };
-                return embedder.load_then(Box::new(resume));
+                return match LOADS.threads() {
+                    Ok(loads) => loads.spawn(load),
+                    Err(_) => load(),
+                };
             }
             order.active.insert(ticket, call.clone());
             drop(order);
             self.settle(ticket, EmbeddedCall::embed(call));
             // Removed last, because the scorer is then idle; dropped without the lock.
-            order = self.lock();
+            order = lock(&self.order);
             let (done, has_more) = (order.active.remove(&ticket), !order.queue.is_empty());
             drop(order);
             drop(done);
@@ -316,14 +319,14 @@ impl Scorer {
                 let scorer = self.clone();
                 return threads.spawn(move || scorer.work(threads, None));
             }
-            order = self.lock();
+            order = lock(&self.order);
         }
         order.workers -= 1;
     }
 
     /// Settles every call whose turn it is, this one included, without holding up those who submit.
     fn settle(&self, ticket: u64, embedded: EmbeddedCall) {
-        let mut order = self.lock();
+        let mut order = lock(&self.order);
         if self.common.is_closed() {
             // `close` has answered the call; it must not be dropped under the lock.
             drop(order);
@@ -340,13 +343,9 @@ impl Scorer {
             *next += 1;
             drop(order);
             self.memory.settle(embedded);
-            order = self.lock();
+            order = lock(&self.order);
         }
         order.settling = false;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Order> {
-        self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

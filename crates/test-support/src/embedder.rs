@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc, Condvar, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -13,7 +13,7 @@ use knowledgepulse_scoring::{
     Error, Result,
     embed::{Embed, Embedded, Text, TextFacts},
 };
-use knowledgepulse_workers::{CancelToken, Job};
+use knowledgepulse_workers::CancelToken;
 
 /// The length of every embedding.
 pub const VECTOR_LEN: usize = 384;
@@ -33,8 +33,8 @@ pub struct FakeEmbedder {
     /// Whether a score without an embedding is an error.
     pub is_required: bool,
     calls: AtomicUsize,
-    /// What is done after the load; `None` if it is loaded.
-    waiting: Mutex<Option<Vec<Job>>>,
+    is_loading: Mutex<bool>,
+    loaded: Condvar,
 }
 
 /// Why the text `fail` has no embedding.
@@ -53,13 +53,13 @@ impl FakeEmbedder {
 
     /// Returns one whose load ends with [`FakeEmbedder::end_load`].
     pub fn unloaded() -> Arc<Self> {
-        Arc::new(Self { waiting: Some(vec![]).into(), ..Self::default() })
+        Arc::new(Self { is_loading: true.into(), ..Self::default() })
     }
 
     /// Ends the load.
     pub fn end_load(&self) {
-        let waiting = self.waiting.lock().unwrap().take();
-        waiting.into_iter().flatten().for_each(|then| then());
+        *self.is_loading.lock().unwrap() = false;
+        self.loaded.notify_all();
     }
 
     /// Returns the number of texts embedded.
@@ -118,13 +118,11 @@ impl Embed for FakeEmbedder {
     }
 
     fn is_quick(&self) -> bool {
-        self.waiting.lock().unwrap().is_none()
+        !*self.is_loading.lock().unwrap()
     }
 
-    fn load_then(&self, then: Job) {
-        match &mut *self.waiting.lock().unwrap() {
-            Some(waiting) => waiting.push(then),
-            None => then(),
-        }
+    fn load(&self) {
+        let loading = self.is_loading.lock().unwrap();
+        drop(self.loaded.wait_while(loading, |is_loading| *is_loading).unwrap());
     }
 }

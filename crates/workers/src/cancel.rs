@@ -1,9 +1,11 @@
 //! Cancellation of work whose result is no longer needed.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc, Mutex,
     atomic::{AtomicBool, Ordering},
 };
+
+use crate::lock;
 
 /// Ends an operation that does not check the token itself.
 type Interrupt = Box<dyn Fn() + Send>;
@@ -31,7 +33,7 @@ impl CancelToken {
     /// Cancels current and later work with this token.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
-        if let Some(interrupt) = &*self.interrupt() {
+        if let Some(interrupt) = &*lock(&self.0.interrupt) {
             interrupt();
         }
     }
@@ -48,14 +50,10 @@ impl CancelToken {
         interrupt: impl Fn() + Send + 'static,
         work: impl FnOnce() -> R,
     ) -> Option<R> {
-        *self.interrupt() = Some(Box::new(interrupt));
+        *lock(&self.0.interrupt) = Some(Box::new(interrupt));
         // Checked after `interrupt` is set, so that no cancellation is missed between the two.
         let result = (!self.is_cancelled()).then(work);
-        *self.interrupt() = None;
+        *lock(&self.0.interrupt) = None;
         result
-    }
-
-    fn interrupt(&self) -> MutexGuard<'_, Option<Interrupt>> {
-        self.0.interrupt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,16 +4,16 @@ use std::{
     collections::VecDeque,
     io, iter,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
     thread::{self, ScopedJoinHandle, Thread},
 };
 
 use once_cell::sync::OnceCell;
 
-use crate::fault;
+use crate::{fault, lock};
 
 /// Work for a thread.
-pub type Job = Box<dyn FnOnce() + Send>;
+type Job = Box<dyn FnOnce() + Send>;
 
 /// How often an idle thread checks for a job before it sleeps. Waking it costs the spawning thread a system call.
 const LOOKS: usize = 32;
@@ -103,7 +103,7 @@ impl Lane {
         let _ = rustix::process::nice(self.niceness);
         let mut looks = 0;
         loop {
-            let mut jobs = self.lock();
+            let mut jobs = lock(&self.jobs);
             if let Some(job) = jobs.waiting.pop_front() {
                 drop(jobs);
                 let _ = catch_unwind(AssertUnwindSafe(job));
@@ -118,13 +118,9 @@ impl Lane {
                 drop(jobs);
                 thread::park();
                 // `park` may also return when nobody has woken the thread.
-                self.lock().sleepers.retain(|sleeper| sleeper.id() != thread.id());
+                lock(&self.jobs).sleepers.retain(|sleeper| sleeper.id() != thread.id());
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Jobs> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -137,14 +133,14 @@ impl Threads {
     /// assert!(!threads.has_waiting());
     /// ```
     pub fn has_waiting(self) -> bool {
-        !self.0.lock().waiting.is_empty()
+        !lock(&self.0.jobs).waiting.is_empty()
     }
 
     /// Runs `job` on one of the threads. Jobs begin in the order in which they were spawned. A job that panics
     /// does not end its thread.
     #[cfg(not(feature = "shuttle"))]
     pub fn spawn(self, job: impl FnOnce() + Send + 'static) {
-        let mut jobs = self.0.lock();
+        let mut jobs = lock(&self.0.jobs);
         jobs.waiting.push_back(Box::new(job));
         let sleeper = jobs.sleepers.pop();
         drop(jobs);
@@ -192,7 +188,7 @@ pub fn share_out<P: Send, E: Send>(
 ) -> Result<(), E> {
     let is_one = matches!(parts.size_hint(), (_, Some(0 | 1)));
     let parts = Mutex::new(parts);
-    let take = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let take = || lock(&parts).next();
     let run = || iter::from_fn(take).try_for_each(&work);
     if is_one {
         return run();

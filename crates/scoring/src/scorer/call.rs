@@ -5,7 +5,7 @@ use std::{
     mem::Discriminant,
     num::NonZeroUsize,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
@@ -20,7 +20,7 @@ use crate::{
     score::{Novelty, Report, Score, Times},
     scorer::common::{Change, Common, Found, Outcome},
     select::Candidate,
-    sync::{Mutex, MutexGuard},
+    sync::{Mutex, lock},
     trace::Trace,
 };
 
@@ -143,13 +143,9 @@ impl Call {
         Arc::new(Self { owed: Mutex::new(Some(owed)), common, work, embedder, cancel })
     }
 
-    fn owed(&self) -> MutexGuard<'_, Option<Owed>> {
-        self.owed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the obligation to answer the call, only once.
     pub fn take_owed(&self) -> Option<Owed> {
-        let mut owed = self.owed().take()?;
+        let mut owed = lock(&self.owed).take()?;
         owed.taken = Instant::now();
         Some(owed)
     }
@@ -218,7 +214,7 @@ impl Call {
 
     /// Returns whether the call is answered, or somebody is going to answer it.
     pub fn is_answered(&self) -> bool {
-        self.owed().is_none()
+        lock(&self.owed).is_none()
     }
 
     /// Cancels the work. Returns the obligation to answer the call, as [`Call::take_owed`] does.
@@ -387,7 +383,7 @@ mod tests {
             reply,
         );
         let later = Instant::now() + Duration::from_secs(3600);
-        call.owed().as_mut().expect("no answer yet").submitted = later;
+        lock(&call.owed).as_mut().expect("no answer yet").submitted = later;
         (EmbeddedCall { ended: later, ..EmbeddedCall::embed(call) }, answers)
     }
 

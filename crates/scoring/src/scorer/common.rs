@@ -1,10 +1,11 @@
-//! What a scorer shares with its calls: options, statistics, and what becomes of a call.
+//! What a scorer shares with its calls: options, statistics, and what becomes of a call; and native memory that a garbage
+//! collector has to be told of.
 
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        Arc,
+        atomic::{AtomicBool, AtomicI64, Ordering},
     },
     time::Duration,
 };
@@ -15,11 +16,10 @@ use serde::Serialize;
 use crate::{
     cache::{CacheOptions, VectorCache},
     error::Result,
-    held::Ledger,
     id::Id,
     score::{Novelty, Report, milliseconds},
     select::Candidate,
-    sync::Mutex,
+    sync::{Mutex, lock},
     weights::Profiles,
 };
 
@@ -58,7 +58,7 @@ impl Common {
     }
 
     pub fn count<R>(&self, count: impl FnOnce(&mut Statistics) -> R) -> R {
-        count(&mut self.statistics.lock().unwrap_or_else(PoisonError::into_inner))
+        count(&mut lock(&self.statistics))
     }
 
     pub fn is_closed(&self) -> bool {
@@ -201,6 +201,41 @@ impl Change {
                 Some(removed)
             }
         })
+    }
+}
+
+/// The bytes that all owners of an environment hold.
+pub type Ledger = Arc<AtomicI64>;
+
+/// The bytes that one owner holds, on any thread: 0 at first, and once it is dropped.
+#[derive(Debug, Default)]
+pub struct Held {
+    ledger: Ledger,
+    bytes: i64,
+}
+
+impl Held {
+    /// Returns an owner of 0 bytes.
+    pub fn new(ledger: &Ledger) -> Self {
+        Self { ledger: ledger.clone(), bytes: 0 }
+    }
+
+    /// Changes the number of bytes.
+    pub fn set(&mut self, bytes: usize) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.ledger.fetch_add(bytes.wrapping_sub(self.bytes), Ordering::Relaxed);
+        self.bytes = bytes;
+    }
+
+    /// Adds to the number of bytes.
+    pub fn add(&mut self, bytes: usize) {
+        self.set(bytes.saturating_add(self.bytes as usize));
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.set(0);
     }
 }
 

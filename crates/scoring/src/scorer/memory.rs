@@ -3,7 +3,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, PoisonError, TryLockError,
+        Arc, TryLockError,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -14,14 +14,13 @@ use crate::{
     clock::{monotonic_clock, since_1970},
     embed::Embedded,
     error::{Error, Invalid},
-    held::Held,
     scorer::{
         call::{EmbeddedCall, View, Work},
-        common::Outcome,
+        common::{Held, Outcome},
         store::StoreMemory,
     },
     snapshot::Contents,
-    sync::Mutex,
+    sync::{Mutex, lock},
 };
 
 /// The vectors that a scorer compares traces with.
@@ -81,7 +80,7 @@ impl OwnMemory {
     }
 
     fn with<R>(&self, using: impl FnOnce(&mut Vectors, Duration) -> R) -> R {
-        let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut vectors = lock(&self.vectors);
         let now = monotonic_clock();
         let result = using(&mut vectors, now);
         self.len.store(vectors.cache.len(now), Ordering::Relaxed);

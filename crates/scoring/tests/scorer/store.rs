@@ -241,7 +241,7 @@ proptest! {
         }
         let snapshots = std::array::from_fn::<_, 8, _>(|who| {
             catch_up(&scorers[who], &mut known[who], &store, &[]);
-            memory(&scorers[who]).snapshot("fake").encode()
+            scorers[who].snapshot("fake").encode()
         });
         prop_assert!(snapshots.iter().all(|snapshot| *snapshot == snapshots[0]));
     }
@@ -503,7 +503,7 @@ fn set_vector_len_begins_anew_after_a_snapshot_with_another_length() {
     let vector: Box<[f32]> = (0..383).map(|at| if at == 0 { 1.0 } else { 0.0 }).collect();
     let page = first_page(vec![entry(1, 10, Some(vector))]);
     memory(&short).apply(page).expect("a page");
-    let bytes = memory(&short).snapshot("fake").encode();
+    let bytes = short.snapshot("fake").encode();
     let bytes = Bytes::copy("a snapshot", &bytes).expect("enough memory");
     let snapshot = snapshot::decode("a snapshot", bytes, ("fake", None)).expect("valid");
     let options = ScorerOptions { cache: BOUNDS, ..ScorerOptions::default() };

@@ -6,11 +6,10 @@ use super::{Page, StoredEntry};
 use crate::{
     cache::{CacheOptions, VectorCache, is_unit, norm},
     error::{Error, Result, StoreFault},
-    held::Held,
     id::Id,
     scorer::{
         call::{Call, EmbeddedCall, View},
-        common::{Change, Outcome},
+        common::{Change, Held, Outcome},
     },
     snapshot::{Contents, Position, Snapshot},
 };

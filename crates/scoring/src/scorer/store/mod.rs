@@ -10,7 +10,7 @@ use std::{
     collections::{HashSet, VecDeque},
     mem::{self, discriminant},
     sync::{
-        Arc, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -22,14 +22,13 @@ use crate::{
     cache::{is_unit, norm, normalize_into},
     embed::Embedded,
     error::{Error, Result, StoreFault},
-    held::Held,
     score::Novelty,
     scorer::{
         call::{Call, EmbeddedCall, Input, Work},
-        common::{Change, Common, Outcome},
+        common::{Change, Common, Held, Outcome},
     },
-    snapshot::{Contents, Position, Snapshot},
-    sync::{Mutex, MutexGuard},
+    snapshot::{Position, Snapshot},
+    sync::{Mutex, MutexGuard, lock},
 };
 
 /// A change in its place in the store.
@@ -105,7 +104,7 @@ impl StoreMemory {
 
     /// Removes all calls, and returns them.
     pub(super) fn close(&self) -> Vec<Arc<Call>> {
-        let Queue { waiting, sent, taker } = mem::take(&mut *self.queue());
+        let Queue { waiting, sent, taker } = mem::take(&mut *lock(&self.queue));
         taker.into_iter().for_each(|(_, taker)| taker(Vec::new()));
         let calls = sent.into_iter().flatten().chain(waiting);
         calls.map(|embedded| embedded.call.clone()).collect()
@@ -114,10 +113,6 @@ impl StoreMemory {
     /// Returns the number of vectors, as of the last entry that was applied.
     pub(super) fn len(&self) -> usize {
         self.len.load(Ordering::Relaxed)
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn mirror(&self) -> MutexGuard<'_, Mirror> {
@@ -138,7 +133,7 @@ impl StoreMemory {
         {
             normalize_into(embedding, &embedding.clone());
         }
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         if self.common.is_closed() {
             drop(queue);
             drop(embedded.call.take_owed());
@@ -168,18 +163,18 @@ impl StoreMemory {
     #[must_use]
     pub fn next_batch(&self, limit: usize, taker: Taker) -> bool {
         // If the taker of the previous batch panicked, nobody else answers it.
-        let unanswered = mem::take(&mut self.queue().sent);
+        let unanswered = mem::take(&mut lock(&self.queue).sent);
         for embedded in unanswered.into_iter().flatten() {
             drop(embedded.call.take_owed());
         }
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         queue.taker = Some((limit, taker));
         !queue.waiting.is_empty() || self.common.is_closed()
     }
 
     /// Ends the wait of [`StoreMemory::next_batch`], if there is one, with an empty batch.
     pub fn end_wait(&self) {
-        let taker = self.queue().taker.take();
+        let taker = lock(&self.queue).taker.take();
         if let Some((_, taker)) = taker {
             taker(Vec::new());
         }
@@ -188,7 +183,7 @@ impl StoreMemory {
     /// Passes the calls that wait to the taker of [`StoreMemory::next_batch`], if it still waits. Takes long if many ids
     /// are known.
     pub fn hand_over(&self) {
-        let taker = self.queue().taker.take();
+        let taker = lock(&self.queue).taker.take();
         let Some((limit, taker)) = taker else { return };
         let mut batch = Vec::new();
         // Whether the whole store has just been read, and whether calls wait for that.
@@ -196,12 +191,12 @@ impl StoreMemory {
         // The ids in the batch, and whether those in the store are with them.
         let (mut known, mut is_whole) = (HashSet::new(), false);
         while batch.len() < limit {
-            let mut queue = self.queue();
+            let mut queue = lock(&self.queue);
             if is_fresh && !is_whole && queue.waiting.front().is_some_and(is_undecided) {
                 drop(queue);
                 known.extend(self.mirror().ids().cloned());
                 is_whole = true;
-                queue = self.queue();
+                queue = lock(&self.queue);
             }
             // The calls before a removal must still be compared with what it removes, and those after undecided ones
             // with their traces.
@@ -249,7 +244,7 @@ impl StoreMemory {
     /// if an erased vector was not forgotten.
     pub fn apply(&self, page: Page) -> Result<Duration> {
         let mut mirror = self.mirror();
-        let queue = self.queue();
+        let queue = lock(&self.queue);
         if self.common.is_closed() {
             return Err(Error::closed());
         }
@@ -267,7 +262,7 @@ impl StoreMemory {
         let own = entry.own.and_then(|own| {
             // Earlier calls that only read are compared without this entry.
             self.answer_readers(own, entry.at);
-            self.queue().sent.get_mut(own)?.take()
+            lock(&self.queue).sent.get_mut(own)?.take()
         });
         // Applied even if its call was aborted, because the entry is in the store.
         let mut mirror = self.mirror();
@@ -297,7 +292,7 @@ impl StoreMemory {
     /// Answers the calls before `end` in the current batch that append nothing.
     fn answer_readers(&self, end: usize, now: Duration) {
         for index in 0..end {
-            let mut queue = self.queue();
+            let mut queue = lock(&self.queue);
             let Some(sent) = queue.sent.get_mut(index) else { return };
             let Some(reader) = sent.take_if(|sent| sent.appends.is_none()) else { continue };
             drop(queue);
@@ -330,7 +325,7 @@ impl StoreMemory {
     /// Answers the rest of the current batch after the store failed with `error`. If it is only unavailable, and not
     /// required, scores have a neutral novelty.
     pub fn fail_batch(&self, error: &Error) {
-        let sent = mem::take(&mut self.queue().sent);
+        let sent = mem::take(&mut lock(&self.queue).sent);
         let is_unavailable = error.code() == "STORE_UNAVAILABLE";
         for embedded in sent.into_iter().flatten() {
             let call = &embedded.call;
@@ -345,11 +340,6 @@ impl StoreMemory {
             };
             self.answer(embedded, recalled);
         }
-    }
-
-    /// Copies the vectors, with the position of the last applied entry. `fingerprint` is that of the model.
-    pub fn snapshot(&self, fingerprint: &str) -> Contents {
-        self.mirror().snapshot(fingerprint)
     }
 
     /// Returns the position of the last applied entry; `None` to read the store from its beginning.
