@@ -30,8 +30,6 @@ pub const VECTOR_LEN: usize = 384;
 /// | other words, or none | the embedding of the length of the text |
 #[derive(Default)]
 pub struct FakeEmbedder {
-    /// Whether a score without an embedding is an error.
-    pub is_required: bool,
     calls: AtomicUsize,
     is_loading: Mutex<bool>,
     loaded: Condvar,
@@ -44,11 +42,6 @@ impl FakeEmbedder {
     /// Returns one that is not required.
     pub fn new() -> Arc<Self> {
         Arc::default()
-    }
-
-    /// Returns one that is required.
-    pub fn required() -> Arc<Self> {
-        Arc::new(Self { is_required: true, ..Self::default() })
     }
 
     /// Returns one whose load ends with [`FakeEmbedder::end_load`].
@@ -114,7 +107,7 @@ impl Embed for FakeEmbedder {
     }
 
     fn is_required(&self) -> bool {
-        self.is_required
+        false
     }
 
     fn is_quick(&self) -> bool {

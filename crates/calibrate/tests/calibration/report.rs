@@ -262,13 +262,6 @@ fn calibration_of_very_many_bins_makes_a_report() {
     assert!(html.is_ok());
 }
 
-#[test]
-fn calibration_of_other_rows_makes_a_report() {
-    let rows = rows(30, |_, _| None);
-    let found = calibrate(&rows, &Options { replicates: 100, ..Options::default() }).unwrap();
-    check(&report::html(&found, &[], &Context::default()).unwrap());
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

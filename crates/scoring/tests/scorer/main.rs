@@ -3,7 +3,6 @@
 mod decide;
 mod order;
 mod races;
-mod report;
 mod select;
 mod store;
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    Error, Id, Novelty, Scorer,
+    Error, Novelty, Scorer,
     embed::TextFacts,
     scorer::{CallHandle, Outcome, Report, ScorerOptions, Work},
 };
@@ -117,57 +117,6 @@ fn submit_isolates_calls_that_fail() {
     assert_eq!(scorer.cache_len(), 3, "what has no embedding does not enter the cache");
     let statistics = scorer.statistics();
     assert_eq!((statistics.answered, statistics.failed, statistics.pending()), (4, 1, 0));
-}
-
-#[test]
-fn submit_fails_without_a_required_embedder() {
-    let scorer = new_scorer();
-    let [_, failed, repeated] = score_all(&scorer, &FakeEmbedder::required(), ["1", "fail", "1"]);
-    let error = failed.expect_err("no embedding");
-    assert_eq!(error.code(), "EMBEDDER_UNAVAILABLE");
-    assert!(error.to_string().ends_with(FAILURE), "{error}");
-    assert_eq!(novelty(repeated), 0.0);
-}
-
-#[test]
-fn submit_peeks_without_a_mark_and_remembers_without_a_score() {
-    let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
-    let answer = |work| receive(&submit(&scorer, &embedder, work).1);
-    let peek = || novelty(answer(Work::Peek(says("7"))));
-    assert_eq!([peek(), peek()], [0.5, 0.5]);
-    assert_eq!(answer(Work::Remember(says("7"))), Ok(Outcome::Remembered));
-    assert_eq!(peek(), 0.0);
-    assert_eq!(code(answer(Work::Remember(says("fail")))), "EMBEDDER_UNAVAILABLE");
-    assert_eq!(scorer.cache_len(), 1);
-}
-
-#[test]
-fn submit_warms_up_after_the_calls_before() {
-    let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
-    let (_, scored) = submit(&scorer, &embedder, Work::Score(says("slow 1")));
-    let (_, warm) = submit(&scorer, &embedder, Work::WarmUp);
-    assert_eq!(receive(&warm), Ok(Outcome::WarmedUp(Ok(()))));
-    assert_eq!(novelty(scored.try_recv().expect("an answer before")), 0.5);
-    assert_eq!(scorer.cache_len(), 1, "warming up leaves no mark");
-}
-
-#[test]
-fn submit_forgets_and_clears_after_the_calls_before_and_ahead_of_those_behind() {
-    let scorer = new_scorer();
-    let score = |text| Work::Score(says(text));
-    let forget = Work::Forget(Id::new("slow 1"));
-    let calls = [score("slow 1"), forget, score("slow 1"), Work::Clear, score("1")];
-    let answers = submit_all(&scorer, &FakeEmbedder::new(), calls);
-    for expected in [None, Some(1), None, Some(1), None] {
-        match receive(&answers).1 {
-            Ok(Outcome::Removed(count)) => assert_eq!(Some(count), expected),
-            answer => {
-                assert_eq!(report(answer).score.novelty, Novelty::EmptyCache);
-                assert_eq!(expected, None);
-            }
-        }
-    }
-    assert_eq!(scorer.cache_len(), 1);
 }
 
 #[test]

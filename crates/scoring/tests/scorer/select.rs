@@ -1,9 +1,7 @@
-//! Sets of traces against a naive choice, and against one in Python if that is beside the repository.
+//! Sets of traces against a naive choice.
 
 use std::{
-    fs, iter,
-    path::Path,
-    process::Command,
+    iter,
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
 };
 
@@ -13,31 +11,25 @@ use knowledgepulse_scoring::{
     select::{Candidate, Limits, Selected, Selection},
 };
 use knowledgepulse_test_support::{input, repeats, trace};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Vectors to select from, as in select-golden.json.
-#[derive(Default, Serialize, Deserialize)]
+/// Vectors to select from.
+#[derive(Debug, Default)]
 struct Set {
     runs: Vec<Vec<f64>>,
     count: usize,
     weights: Vec<f64>,
     /// How many each stands for, and how much it covers; 1 without.
-    #[serde(default)]
     counts: Vec<(u32, f64)>,
     before: Vec<Vec<f64>>,
-    groups: Option<Vec<String>>,
-    #[serde(rename = "perGroup")]
+    groups: Option<Vec<u32>>,
     per_group: Option<usize>,
-    #[serde(default)]
-    set: Vec<Chosen>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug)]
 struct Chosen {
     index: usize,
     coverage: f64,
-    #[serde(rename = "standsFor")]
     stands_for: u64,
 }
 
@@ -65,7 +57,7 @@ impl Set {
             selection.add_before(candidate("before", Some(vector)));
         }
         for (index, (vector, weight)) in self.runs.iter().zip(&self.weights).enumerate() {
-            let group = self.groups.as_ref().map(|groups| groups[index].parse().expect("a number"));
+            let group = self.groups.as_ref().map(|groups| groups[index]);
             let one = candidate(&index.to_string(), Some(vector));
             let one = one.in_group(group, *weight < 1.0);
             let (number, covers) = self.stands_for(index);
@@ -133,7 +125,7 @@ fn assert_same(set: &Set, found: &[Selected], expected: &[Chosen], what: &str) {
     let shown = |it: &Selected| (it.index, it.stands_for);
     let found_sets: Vec<_> = found.iter().map(shown).collect();
     let sets: Vec<_> = expected.iter().map(|it| (it.index, it.stands_for)).collect();
-    assert_eq!(found_sets, sets, "{what}: {}", json!(set));
+    assert_eq!(found_sets, sets, "{what}: {set:?}");
     for (found, expected) in found.iter().zip(expected) {
         let [found, expected] = [found.coverage, expected.coverage];
         assert!((found - expected).abs() < 1e-5, "{what}: {found} for {expected}");
@@ -183,11 +175,10 @@ impl Draws {
             count: 1 + self.below(15),
             weights: runs.iter().map(|_| if self.next() < failed { 0.5 } else { 1.0 }).collect(),
             counts: Vec::new(),
-            groups: per_group.map(|_| runs.iter().map(|_| self.below(9).to_string()).collect()),
+            groups: per_group.map(|_| runs.iter().map(|_| self.below(9) as u32).collect()),
             runs,
             before,
             per_group,
-            set: Vec::new(),
         }
     }
 }
@@ -317,36 +308,5 @@ fn selection_ends_with_the_error_of_its_check() {
             assert!(ended.is_none() && checks > 5, "{checks}");
             break;
         }
-    }
-}
-
-/// Prints the sets that select.py selects.
-const DRIVER: &str = r#"
-import importlib.util, json, sys
-spec = importlib.util.spec_from_file_location("reference", sys.argv[1])
-reference = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(reference)
-sets = json.load(open(sys.argv[2]))
-print(json.dumps([reference.select(s["runs"], s["count"], s["weights"], s["before"], s["groups"], s["perGroup"]) for s in sets]))
-"#;
-
-#[test]
-fn selection_is_that_of_select_py() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/novelty");
-    let Ok(golden) = fs::read_to_string(folder.join("select-golden.json")) else { return };
-    let golden: Vec<Set> = serde_json::from_str(&golden).expect("sets");
-    for set in &golden {
-        assert_same(set, &selected(set.selection(f64::INFINITY)), &set.set, "recorded");
-    }
-    let sets = drawn_sets();
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sets.json");
-    fs::write(&file, json!(sets).to_string()).expect("a file");
-    let mut python = Command::new("python3");
-    let output = python.args(["-c", DRIVER]).arg(folder.join("select.py")).arg(file).output();
-    let output = output.expect("python3");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let expected: Vec<Vec<Chosen>> = serde_json::from_slice(&output.stdout).expect("sets");
-    for (set, expected) in sets.iter().zip(expected) {
-        assert_same(set, &selected(set.selection(f64::INFINITY)), &expected, "select.py");
     }
 }
