@@ -1,4 +1,7 @@
-/** Fails if files of a crate use each other in a circle, also by re-exports. A module and those in it are none. */
+/**
+ * Fails if files of a crate use each other in a circle, also by re-exports. A module and those in it are none. `cargo modules`
+ * takes minutes to build.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fail, root } from "./lib/run.mjs";

@@ -1,4 +1,4 @@
-/** A headless Chromium for tests. As a program, it prints the path. */
+/** A headless Chromium for tests: Debian's, as npm has one for Node.js 22 on x64 alone. As a program, it prints the path. */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
