@@ -1,13 +1,13 @@
 /**
- * Failed installs. Without the addon, loading throws an error whose advice must help when followed; without the
- * model, scoring continues with novelty 0.5 and the reason.
+ * Failed installs: loading throws an error whose advice must help when followed. What the error names is tested in
+ * __test__/package, scores without a model in __test__/embedder.
  */
-import { cpSync, existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { must, tail } from "../lib/process.mjs";
 import { judge } from "./forms.mjs";
 import { npmInstaller } from "./installers.mjs";
-import { npm, oldestNode, runtimes, toolNode } from "./tools.mjs";
+import { npm, runtimes, toolNode } from "./tools.mjs";
 import { PACKAGE } from "./workspace.mjs";
 
 const PLATFORM = `${PACKAGE}-linux-x64-gnu`;
@@ -28,7 +28,7 @@ async function run(workspace, project, runtime, file) {
  */
 const THROWS_TWICE = "Node 20";
 
-/** Returns the report of explain.mjs on loading and scoring in a project. */
+/** Returns the report of explain.mjs on loading in a project. */
 async function explain(workspace, project, runtime) {
 	const ended = await run(workspace, project, runtime, "explain.mjs");
 	let reported;
@@ -39,7 +39,7 @@ async function explain(workspace, project, runtime) {
 	}
 	if (ended.problem && !(reported.code && runtime.name === THROWS_TWICE))
 		throw new Error(ended.problem);
-	return { ...reported, stderr: ended.stderr };
+	return reported;
 }
 
 /** The arguments of the last `npm install` in a message. */
@@ -52,17 +52,13 @@ function advice(message) {
 		.split(/\s+/);
 }
 
-function npmProject(workspace, id) {
+/** Installs without the platform package: loading must fail, and scoring must work after the advised command. */
+async function failAndRepair(workspace) {
+	const id = "without-optional";
 	const project = { id, folder: workspace.emptyProject(id) };
 	const options = { cwd: project.folder, env: workspace.environment(id), seconds: 180 };
 	const install = (...args) => must([...npm, "install", ...args], options);
-	return { project, install };
-}
-
-/** Installs with `breakIt`: loading must fail, and scoring must work after the advised command. */
-async function failAndRepair(workspace, id, breakIt) {
-	const { project, install } = npmProject(workspace, id);
-	await breakIt(install, project, `${PACKAGE}@${workspace.version}`);
+	await install("--omit=optional", `${PACKAGE}@${workspace.version}`);
 	if (existsSync(platformFolder(project))) throw new Error("the platform package is there");
 	let args;
 	for (const runtime of NODE_MODULES) {
@@ -79,60 +75,6 @@ async function failAndRepair(workspace, id, breakIt) {
 		if (wrong) throw new Error(`after ${command}, ${runtime.name}: ${wrong}`);
 	}
 	return `ADDON_NOT_FOUND on ${NODE_MODULES.length} runtimes, repaired by \`${command}\``;
-}
-
-const missing = [
-	{
-		name: "installed with --omit=optional",
-		breakIt: (install, _, spec) => install("--omit=optional", spec),
-	},
-	{
-		name: "installed for another platform",
-		breakIt: (install, _, spec) => install("--os=linux", "--cpu=arm64", spec),
-	},
-	{
-		name: "platform package removed",
-		breakIt: async (install, project, spec) => {
-			await install(spec);
-			rmSync(platformFolder(project), { recursive: true });
-		},
-	},
-	{
-		name: "platform package renamed",
-		breakIt: async (install, project, spec) => {
-			await install(spec);
-			const folder = platformFolder(project);
-			renameSync(folder, folder.replace("x64-gnu", "arm64-gnu"));
-		},
-	},
-];
-
-/** Parts of the platform package that are removed; all kinds of damage are tested in __test__/embedder. */
-const parts = [
-	["model folder missing", "model"],
-	["weights missing", "model/model.bin"],
-];
-
-async function scoreWithout(workspace, name, file) {
-	const whole = await workspace.project(npmInstaller);
-	const id = name.replaceAll(" ", "-");
-	const project = { id, folder: workspace.emptyProject(id) };
-	const modules = join(project.folder, "node_modules");
-	cpSync(join(whole.folder, "node_modules"), modules, { recursive: true });
-	rmSync(join(platformFolder(project), file), { recursive: true });
-	const reported = await explain(workspace, project, oldestNode);
-	rmSync(modules, { recursive: true });
-	const { code, message, dimensions, novelty, state, reason, stderr } = reported;
-	if (code) throw new Error(`${name}: thrown: ${code}: ${message}`);
-	const isWithout =
-		state === "unavailable" &&
-		dimensions.novelty === 0.5 &&
-		novelty.source === "no-embedder" &&
-		novelty.reason === reason &&
-		stderr.includes("KNOWLEDGEPULSE_NO_EMBEDDER");
-	if (!isWithout || !reason?.includes(file))
-		throw new Error(`${name}: ${JSON.stringify(reported)}`);
-	return reason.replaceAll(platformFolder(project), "…");
 }
 
 const deno = runtimes.find(({ name }) => name === "Deno").layouts.node_modules;
@@ -170,13 +112,5 @@ export const failures = [
 		name: forbidden.name,
 		check: (workspace) => explainForbidden(workspace, forbidden),
 	})),
-	...missing.map(({ name, breakIt }) => ({
-		name,
-		check: (workspace) => failAndRepair(workspace, name.replaceAll(/[ =-]+/g, "-"), breakIt),
-	})),
-	...parts.map(([name, file]) => ({
-		name,
-		check: async (workspace) =>
-			`novelty 0.5, and the reason: ${await scoreWithout(workspace, name, file)}`,
-	})),
+	{ name: "installed with --omit=optional", check: failAndRepair },
 ];

@@ -173,20 +173,12 @@ const { signal } = new AbortController();
 const scores = await evaluateValues(traces, { signal });
 const result = { scores, state: status().embedder.state };
 ${PRINT}`,
-	/** Reports how loading and scoring go in a damaged installation. */
-	"explain.mjs": `import { readFileSync } from "node:fs";
-async function report() {
-	try {
-		const { explainValue, status } = await import("@knowledgepulse/scoring");
-		const [trace] = JSON.parse(readFileSync("traces.json", "utf8"));
-		const { score, dimensions, novelty } = await explainValue(trace);
-		const { state, reason } = status().embedder;
-		return { score, dimensions, novelty, state, reason };
-	} catch (error) {
-		return { code: error.code, message: error.message };
-	}
-}
-console.log(JSON.stringify(await report()));
+	/** Reports why loading fails. */
+	"explain.mjs": `const report = await import("@knowledgepulse/scoring").then(
+	() => ({}),
+	({ code, message }) => ({ code, message }),
+);
+console.log(JSON.stringify(report));
 `,
 	/** Does the same as score.mjs without the package, in the same time. */
 	"idle.mjs": `import { readFileSync } from "node:fs";
