@@ -7,8 +7,13 @@
  * `KP_TRUST=N` generates and repeats N times as much.
  */
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { availableParallelism } from "node:os";
+import { join, relative } from "node:path";
+import { run } from "node:test";
+import { inspect } from "node:util";
+import { repeats } from "../__test__/support/draws.mjs";
 import { artifacts, assets } from "./lib/build.mjs";
+import { tail } from "./lib/process.mjs";
 import { fail, root } from "./lib/run.mjs";
 import { logged, say, step } from "./lib/steps.mjs";
 import { unlessPassed } from "./lib/unchanged.mjs";
@@ -19,7 +24,6 @@ import {
 	prepareModel,
 	prepareTestModels,
 } from "./prepare.mjs";
-import { runTests, summarise } from "./test/javascript.mjs";
 
 const subject = process.argv[2];
 const isChosen = (name) => !subject || name === subject;
@@ -106,10 +110,53 @@ const findBrowser = () =>
 		if (!path) tell("none");
 	});
 
+/** Files with this ending measure time or memory, or run cargo: nothing runs beside them. */
+const isAlone = (file) => file.endsWith(".alone.test.mjs");
+
+/** A file that takes longer hangs. */
+const FILE_MS = repeats(300_000);
+
+/** The description of a failure, without the frames of the test runner. */
+const reasonOf = ({ cause, message }) =>
+	inspect(cause ?? message, { breakLength: 100 }).replaceAll(/^\s+at .*node:internal.*\n?/gm, "");
+
+/** Runs test files, each in a separate process, so many at a time. Notes each test in `results`. */
+async function runFiles(files, concurrency, results, tell) {
+	if (files.length === 0) return;
+	const printed = {};
+	const given = files.map((file) => join(root, file));
+	for await (const { type, data } of run({ files: given, concurrency, timeout: FILE_MS })) {
+		const { file = "", name, line, skip, details, message } = data;
+		const place = `${relative(root, file)}:${line}: ${name}`;
+		if (type === "test:stdout" || type === "test:stderr")
+			printed[file] = (printed[file] ?? "") + message;
+		// A test also fails if a subtest does, and a file if one of its tests does.
+		if (type === "test:fail" && details.error.failureType !== "subtestsFailed") {
+			say(`FAILED  ${place}\n${reasonOf(details.error)}${tail(printed[file] ?? "")}`);
+			results.push({ place, ms: details.duration_ms, is: "failed" });
+		}
+		if (type === "test:pass" && details.type !== "suite")
+			results.push({ place, ms: details.duration_ms, is: skip ? "skipped" : "passed", skip });
+		tell(`${results.length} tests`);
+	}
+}
+
 async function javaScriptTests(others) {
-	const results = await step("JavaScript tests", (tell) => runTests(tests, others, tell));
-	for (const name of ["passed", "failed", "skipped"]) counts[name] += results[name];
-	summarise(results);
+	const results = [];
+	await step("JavaScript tests", async (tell) => {
+		const together = tests.filter((file) => !isAlone(file));
+		// Some tests mostly wait.
+		await runFiles(together, Math.ceil(1.5 * availableParallelism()), results, tell);
+		await others;
+		await runFiles(tests.filter(isAlone), 1, results, tell);
+	});
+	for (const { is } of results) counts[is] += 1;
+	say("\nThe slowest tests:");
+	for (const { ms, place } of results.toSorted((a, b) => b.ms - a.ms).slice(0, 10))
+		say(`${(ms / 1000).toFixed(1).padStart(6)} s  ${place}`);
+	for (const { is, place, skip } of results)
+		if (is !== "passed")
+			say(`${is === "failed" ? "FAILED " : "skipped"}  ${place}${skip ? ` (${skip})` : ""}`);
 }
 
 checkTools();
