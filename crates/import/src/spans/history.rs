@@ -71,6 +71,8 @@ impl History {
         let mut said = Vec::new();
         // The number of equal events in this model call, by the place of the first of them.
         let mut counts: HashMap<usize, usize> = HashMap::new();
+        // The place at which a history begins that has lost earlier messages.
+        let mut begin = None;
         for (index, mut event) in events.into_iter().enumerate() {
             let mut answered = None;
             if let Event::Result(result) = &mut event {
@@ -89,13 +91,20 @@ impl History {
                 _ => answered.is_some_and(|call| !self.answers.contains_key(&call)),
             };
             let places = self.places.entry(Key::of(&event)).or_default();
-            let count = counts.entry(places.first().copied().unwrap_or(next)).or_default();
+            let lost = match &event {
+                Event::Human(_) => places.partition_point(|place| Some(*place) < begin),
+                _ => 0,
+            };
+            let count = counts.entry(places.first().copied().unwrap_or(next)).or_insert(lost);
             let place = places.get(*count).copied().filter(|_| !is_new).unwrap_or(next);
             if is_delegated && place == next && event.human().is_some() {
                 run.skipped.add("subagent_prompt");
                 continue;
             }
             *count += 1;
+            if !matches!(event, Event::System(_)) {
+                begin.get_or_insert(if place == next { 0 } else { place });
+            }
             if event.call().is_some() {
                 said.push(place);
             }
