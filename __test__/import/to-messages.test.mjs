@@ -1,11 +1,13 @@
 /** Messages of runs: their form, their calls, and the way back to the trace, for logs of every format. */
 import assert from "node:assert/strict";
-import { relative } from "node:path";
+import { writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { test } from "node:test";
 import { fromMessages, importTraces, LOG_FORMATS, toMessages } from "@knowledgepulse/scoring/logs";
 import * as z from "zod";
 import { all, assumed, conversation } from "../support/imports.mjs";
 import { readLogs } from "../support/logs.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
 
 const options = { ...assumed, errors: "collect" };
 
@@ -224,5 +226,72 @@ test("toMessages reads the instructions and tools that a log has beside the mess
 			data.includes('\\"d\\"') || data.includes('"d"') ? [tool] : undefined,
 			name,
 		);
+	}
+});
+
+/** Results that are JSON and resemble parts, messages, envelopes and results of frameworks. */
+const DATA = [
+	[{ type: "phone_call", number: 1 }],
+	[
+		{ type: "file", name: "a" },
+		{ type: "dir", name: "b" },
+	],
+	[{ type: "text", text: "a", language: "de" }],
+	[{ text: "a" }, { total: 7 }],
+	[{ role: "user", content: "a" }],
+	[[{ type: "text", text: "a" }]],
+	[null, "", 0],
+	{ content: ["a"], total: 7 },
+	{ content: [{ type: "text", text: "a" }], isError: false, total: 7 },
+	{ content: [{ type: "row", text: "a" }] },
+	{ type: "text", text: "a", language: "de" },
+	{ type: "tool-result", output: 1 },
+	{ type: "json", value: 1, unit: "m" },
+	{ role: "tool", content: "a", total: 7 },
+	{ tool_call_id: "1", content: "a", total: 7 },
+	{ messages: [{ role: "user", content: "a" }] },
+	{ parts: [{ text: "a" }] },
+	{ output: "a", exit_code: 0 },
+	{ kind: "text", data: "a" },
+	{ lc: 1, type: "a", id: ["b"] },
+];
+
+test("importers keep all of a result that is JSON, through every door", async (t) => {
+	const path = join(temporaryFolder(t), "log.jsonl");
+	const chat = (results, index) => [
+		{ role: "user", content: `Go ${index}` },
+		{
+			role: "assistant",
+			content: [{ type: "tool-call", toolCallId: "1", toolName: "f", input: {} }],
+		},
+		{ role: "tool", tool_call_id: "1", ...results },
+	];
+	const [type, toolCallId, toolName] = ["tool-result", "1", "f"];
+	const part = (value) => ({ type, toolCallId, toolName, output: { type: "json", value } });
+	const ofText = (text, index) => chat({ content: text }, index);
+	const ofValue = (value, index) => chat({ content: [part(value)] }, index);
+	const span = (text, index) => ({
+		name: "f",
+		traceId: `${index}`,
+		spanId: "1",
+		attributes: { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.result": text },
+	});
+	const texts = DATA.map((value) => JSON.stringify(value));
+	const log = (values, make) => values.map((...given) => JSON.stringify(make(...given))).join("\n");
+	writeFileSync(path, log(texts, ofText));
+	const again = ({ messages }) => fromMessages(messages, { success: true });
+	const imported = async (input) =>
+		(await all(importTraces(input, assumed))).map(({ trace }) => trace);
+	const doors = {
+		file: await imported(path),
+		data: await imported({ name: "n", data: log(DATA, ofValue) }),
+		spans: await imported({ name: "n", data: log(texts, span) }),
+		fromMessages: await Promise.all(DATA.map(ofValue).map((messages) => again({ messages }))),
+		toMessages: await Promise.all((await all(toMessages(path, assumed))).map(again)),
+	};
+	const resultOf = ({ steps }) => steps.find(({ type }) => type === "observation").content;
+	for (const [door, traces] of Object.entries(doors)) {
+		const found = traces.map((trace) => JSON.parse(resultOf(trace)));
+		assert.deepEqual(found, DATA, door);
 	}
 });

@@ -53,7 +53,14 @@ pub fn recorded(value: Value, skipped: &mut Skipped) -> Output {
     let Some(recorded) = value.as_str() else { return text_of(value, skipped) };
     let decoded = value.decoded();
     let text = decoded.as_str().unwrap_or(recorded);
-    special(decoded, skipped).unwrap_or_else(|| Output { text: text.into(), failed: flag(decoded) })
+    // Texts with members of their own are data.
+    let is_text = |part: Value| part.text("type").map(part::Kind::of) == Some(part::Kind::Text);
+    let is_own = |part: Value| {
+        is_text(part) && !has_only(part, TEXT) && !has_only(part, &["type", "content"])
+    };
+    let is_data = decoded.as_array().is_some_and(|mut parts| parts.any(is_own));
+    let output = if is_data { None } else { special(decoded, skipped) };
+    output.unwrap_or_else(|| Output { text: text.into(), failed: flag(decoded) })
 }
 
 /// Returns whether an object has these members, if any, and no others.
@@ -62,7 +69,8 @@ fn has_only(value: Value, names: &[&str]) -> bool {
 }
 
 /// The members of a part that is a text, of a result of MCP, of an output of the AI SDK, and of a message of a framework.
-const TEXT: &[&str] = &["type", "text", "annotations", "citations", "cache_control", "_meta"];
+const TEXT: &[&str] =
+    &["type", "text", "annotations", "citations", "cache_control", "_meta", "meta"];
 const MCP: &[&str] =
     &["content", "isError", "is_error", "structuredContent", "structured_content", "_meta"];
 const OUTPUT: &[&str] = &["type", "value", "providerOptions"];
