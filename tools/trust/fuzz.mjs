@@ -54,16 +54,22 @@ function describe(target, problem, output) {
 	].join("\n");
 }
 
-/** Adds the logs to a corpus, each after a line with the name of its format. */
+/** Adds the logs to a corpus, each after a line with the name of its format, and after another log and a blank line. */
 function addLogs(corpus) {
-	// A blank line names no format.
+	let other = Buffer.of();
 	for (const { golden, paths } of readLogs())
-		for (const [index, { file, formats }] of golden.entries())
-			for (const format of formats.length > 0 ? formats : [""])
-				writeFileSync(
-					join(corpus, `${format}-${file.replaceAll("/", "-")}`),
-					Buffer.concat([Buffer.from(`${format}\n`), readFileSync(paths[index])]),
-				);
+		for (const [index, { file, formats }] of golden.entries()) {
+			const log = readFileSync(paths[index]);
+			for (const format of [...formats, ""]) {
+				const parts = format ? [`${format}
+`, log] : ["
+", other, "
+", log];
+				const name = join(corpus, `${format}-${file.replaceAll("/", "-")}`);
+				writeFileSync(name, Buffer.concat(parts.map((part) => Buffer.from(part))));
+			}
+			other = log;
+		}
 }
 
 /** Writes the seeds of a target into a folder; returns the folder. */
