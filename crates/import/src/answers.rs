@@ -6,10 +6,7 @@ use std::{
     iter,
 };
 
-use crate::{
-    call::{Call, Turn},
-    events::Event,
-};
+use crate::prelude::*;
 
 /// Calls that wait for something, each under several keys.
 #[derive(Default)]

@@ -8,15 +8,7 @@ use std::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::{
-    call::Call,
-    events::Event,
-    harness::REFUSED,
-    ids::hash,
-    json::{Members, Value},
-    skipped::Skipped,
-    time,
-};
+use crate::{harness::REFUSED, prelude::*};
 
 /// Facts of a run. Readers collect what only records have; the rest follows from the events.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -3,11 +3,7 @@
 use std::io::Write;
 
 use crate::{
-    error::{Code, Error},
-    json::written,
-    limits::NO_MEMORY,
-    provenance::Provenance,
-    trace::ImportedTrace,
+    json::written, limits::NO_MEMORY, prelude::*, provenance::Provenance, trace::ImportedTrace,
 };
 
 /// A trace of the KnowledgePulse protocol, and the origin of its values.

@@ -2,7 +2,7 @@
 
 pub(crate) use crate::{
     call::{Call, CallInput, ToolResult, Turn},
-    error::{Code, Error},
+    error::{Code, Error, Failure},
     events::{Event, Events},
     facts::Tokens,
     failure::{flag, has_failed},
@@ -10,7 +10,9 @@ pub(crate) use crate::{
     harness::Harness,
     ids::{Ids, hash},
     json::{self, Array, Document, Full, Index, Members, Value},
-    messages::{self, Conversation, Message, Messages, Side, Sides, call_of_part, messages_of},
+    messages::{
+        self, Conversation, Message, Messages, Side, Sides, call_of_part, listed, messages_of,
+    },
     part::{Part, parts},
     pattern::{Pattern, regex},
     provenance::Origin,

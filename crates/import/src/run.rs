@@ -2,12 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::{
-    json::{Members, Value},
-    messages::Conversation,
-    provenance::Origin,
-    time,
-};
+use crate::prelude::*;
 
 /// The data of one run of an agent.
 #[derive(Debug, Default)]

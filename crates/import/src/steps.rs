@@ -1,6 +1,6 @@
 //! The steps of a trace.
 
-use serde::{Serialize, Serializer};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -65,49 +65,36 @@ pub fn steps_of(events: Vec<Event>, answered: Vec<Option<usize>>) -> Vec<Step> {
 
 /// Returns the key of a run without an id: a hash of its content in canonical form.
 pub fn key(objective: &str, steps: &[Step]) -> String {
+    #[derive(Serialize)]
+    struct Run<'a> {
+        objective: &'a str,
+        steps: Vec<Sorted<'a>>,
+    }
     let mut hash = Sha256::new();
-    let steps: Vec<_> = steps.iter().map(Sorted::of).collect();
+    let steps = steps.iter().map(Sorted).collect();
     // Writing to a hash never fails.
-    let _ = write_canonical(&SortedRun { objective, steps }, &mut hash);
+    let _ = write_canonical(&Run { objective, steps }, &mut hash);
     format!("sha256:{:x}", hash.finalize())
 }
 
-/// What the key of a run is made of. Members are sorted.
-#[derive(Serialize)]
-struct SortedRun<'a> {
-    objective: &'a str,
-    steps: Vec<Sorted<'a>>,
-}
+/// A step with sorted members.
+struct Sorted<'a>(&'a Step);
 
-#[derive(Serialize)]
-struct Sorted<'a> {
-    #[serde(flatten)]
-    content: SortedContent<'a>,
-    step_id: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool: Option<&'a Tool>,
-    #[serde(rename = "type")]
-    kind: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-enum SortedContent<'a> {
-    Content(&'a str),
-    #[serde(serialize_with = "canonical")]
-    Input(&'a CallInput),
-}
-
-fn canonical<S: Serializer>(input: &CallInput, serializer: S) -> Result<S::Ok, S::Error> {
-    Canonical::of(input.document().root()).serialize(serializer)
-}
-
-impl<'a> Sorted<'a> {
-    fn of(step: &'a Step) -> Self {
-        let (content, tool) = match &step.content {
-            Content::Text { content } => (SortedContent::Content(content), None),
-            Content::Call { tool, input } => (SortedContent::Input(input), Some(tool)),
-        };
-        Self { content, step_id: step.step_id, tool, kind: step.kind }
+impl Serialize for Sorted<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(Step { step_id, kind, content }) = self;
+        let mut map = serializer.serialize_map(None)?;
+        match content {
+            Content::Text { content } => map.serialize_entry("content", content)?,
+            Content::Call { input, .. } => {
+                map.serialize_entry("input", &Canonical::of(input.document().root()))?;
+            }
+        }
+        map.serialize_entry("step_id", step_id)?;
+        if let Content::Call { tool, .. } = content {
+            map.serialize_entry("tool", tool)?;
+        }
+        map.serialize_entry("type", kind)?;
+        map.end()
     }
 }

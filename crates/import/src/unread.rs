@@ -1,10 +1,6 @@
 //! Logs that are not read, and the way to import their runs.
 
-use crate::{
-    error::{Code, Error},
-    format::{Format, FormatReader, Sink, open},
-    json::{Array, Members, Value},
-};
+use crate::prelude::*;
 
 pub const SQLITE: &[u8] = b"SQLite format 3";
 pub const FOUND_SQLITE: &str = "expected a log, found an SQLite database; export the session, for example with `opencode export`";

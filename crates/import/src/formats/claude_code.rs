@@ -9,7 +9,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{messages::{is_result_type, result_of_part}, prelude::*};
+use crate::{
+    messages::{is_result_type, result_of_part},
+    prelude::*,
+};
 
 /// Members that only records of sessions have.
 const OWN: [&str; 5] = ["sessionId", "uuid", "parentUuid", "leafUuid", "snapshot"];

@@ -13,7 +13,8 @@ use crate::prelude::*;
 pub const FORMAT: Format = Format::code("copilot-cli", fits, || {
     sessions(Rules {
         begins: |_, record, _| {
-            (record.text("type")? == "session.start").then(|| record.object("data").name("sessionId"))
+            (record.text("type")? == "session.start")
+                .then(|| record.object("data").name("sessionId"))
         },
         takes: |_, record, kind| {
             let is_event = || kind.contains('.') && !record.has("specversion");
@@ -40,8 +41,7 @@ fn is_end(record: Value, kind: Option<&str>) -> bool {
 
 #[derive(Default)]
 pub struct Session {
-    /// The calls that go on, and those of the person.
-    calls: Ids,
+    /// The calls of the person.
     user_calls: Ids,
     /// Whether the session was shut down.
     has_ended: bool,
@@ -86,7 +86,7 @@ impl Session {
                 run.skipped.add("user_tool");
             }
             "tool.execution_start" => {
-                if id.is_some_and(|id| self.calls.insert(id, 0).is_some()) {
+                if id.is_some_and(|id| run.places.insert(id, 0).is_some()) {
                     return run.skipped.add("repeated");
                 }
                 let turn = run.next_turn();
@@ -94,7 +94,7 @@ impl Session {
             }
             "tool.execution_complete" => {
                 if let Some(id) = id {
-                    self.calls.remove(id);
+                    run.places.remove(id);
                 }
                 read_result(data, id, run);
             }
@@ -153,7 +153,7 @@ impl Session {
         run.read_each(data.member("toolRequests"), |run, request| {
             let call = call_of_part(request, turn);
             if let Some(id) = &call.id {
-                self.calls.insert(id, 0);
+                run.places.insert(id, 0);
             }
             run.call(call);
         });

@@ -6,8 +6,8 @@
 //! - older session files, whose records are messages | | 2026-11-28 | written
 //! - session files and streams in the tests of agent-sessions | 651e854f | 2026-11-28 | written
 
-use crate::prelude::*;
 use super::{claude_code::USAGE, cursor, pi};
+use crate::prelude::*;
 
 pub const FORMAT: Format = Format::code("droid", fits, || {
     sessions(Rules {

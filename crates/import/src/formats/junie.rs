@@ -10,7 +10,8 @@ use crate::prelude::*;
 pub const FORMAT: Format = Format::code("junie", fits, || {
     sessions(Rules {
         takes: |(), record, kind| {
-            kind.is_empty() && (fits(record, None) || record.has("timestampMs") && record.has("kind"))
+            kind.is_empty()
+                && (fits(record, None) || record.has("timestampMs") && record.has("kind"))
         },
         time: |record| record.member("timestampMs"),
         ..Rules::of(|(), record, run| read(record, run))

@@ -7,7 +7,10 @@
 
 use std::collections::HashSet;
 
-use crate::{spans::{self, Span, SpanKind}, prelude::*};
+use crate::{
+    prelude::*,
+    spans::{self, Span, SpanKind},
+};
 
 pub const FORMAT: Format =
     Format { name: "langfuse", domain: "general", fits, open: open::<Interleaved<Trace>> };

@@ -5,7 +5,10 @@
 //! - runs of LangChain's tracer | `@langchain/core` 1.4.0 | 2026-11-22 | captured
 //! - answers of `/runs/query` | | 2026-11-22 | written
 
-use crate::{spans::{self, Recorded, Span, SpanKind, Spans}, prelude::*};
+use crate::{
+    prelude::*,
+    spans::{self, Recorded, Span, SpanKind, Spans},
+};
 
 pub const FORMAT: Format =
     Format { name: "langsmith", domain: "general", fits, open: open::<Interleaved<Trace>> };
@@ -127,7 +130,7 @@ fn interpret<'d>(span: &mut Span<'d>, run: Value<'d>, is_root: bool) {
 fn sides([inputs, outputs]: [Option<Value<'_>>; 2]) -> Sides<'_> {
     let prompts = || {
         let prompts = inputs.elements("prompts").filter(|prompt| prompt.is_string());
-        Messages::listed(prompts.map(|prompt| Message::Content(Side::Input, prompt)))
+        listed(prompts.map(|prompt| Message::Content(Side::Input, prompt)))
     };
     let input = inputs.and_then(|inputs| messages_of(inputs, Side::Input)).or_else(prompts);
     [input, outputs.and_then(|outputs| messages_of(answer(outputs), Side::Output))]

@@ -9,7 +9,12 @@
 //! - requests of coding agents, results that are JSON, rows of tables, Harmony, Cohere | | 2026-11-29 | written
 //! - `conversations` in the data of LLaMA-Factory and in the tests of moraine | 3075df15, 517b648 | 2026-11-28 | captured
 
-use crate::{chat::SYSTEM, messages::{content_of, is_message}, run::truth, prelude::*};
+use crate::{
+    chat::SYSTEM,
+    messages::{content_of, is_message, recorded},
+    prelude::*,
+    run::truth,
+};
 
 pub const FORMAT: Format =
     Format { name: "messages", domain: "general", fits, open: open::<Conversations> };
@@ -159,10 +164,10 @@ fn run(value: Value, out: &Sink) -> Run {
         _ if value.is_array() => messages_of(value, Side::Input),
         None => match value.member("request") {
             Some(request) => messages_of(request, Side::Input),
-            None => row(value).map(Messages::Recorded),
+            None => row(value).map(recorded),
         },
         Some(input) => {
-            let messages = input.as_array().or_else(|| row(value)).map(Messages::Recorded);
+            let messages = input.as_array().or_else(|| row(value)).map(recorded);
             messages.or_else(|| content_of(Side::Input, input))
         }
     };
@@ -171,12 +176,12 @@ fn run(value: Value, out: &Sink) -> Run {
     let output = || value.member("output").filter(|output| output.is_array());
     let output = match response.or_else(output) {
         Some(answer) => messages_of(answer, Side::Output),
-        None => choice.member("message").map(|message| Messages::Recorded(message.alone())),
+        None => choice.member("message").map(|message| vec![Message::Whole(None, message)]),
     };
     let sides = [input, output];
     run.read_sides(&sides);
     let time = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
-    let messages = sides.iter().flatten().flat_map(Messages::iter);
+    let messages = sides.into_iter().flatten().flatten();
     let mut times = messages.filter_map(|message| match message {
         Message::Whole(_, message) => time_of(message),
         Message::Content(..) | Message::Reasoning(_) | Message::Calls(_) => None,

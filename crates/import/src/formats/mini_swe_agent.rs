@@ -4,8 +4,8 @@
 //!
 //! - trajectories | format 1.1 | 2026-11-22 | written
 
-use crate::prelude::*;
 use super::{messages, swe_agent, vscode_chat::USAGE};
+use crate::prelude::*;
 
 static COMMAND: Pattern =
     Pattern::new(|| regex(r"(?s)```(?:mswea_bash_command|bash)[ \t]*\n(.*?)\n?```"));

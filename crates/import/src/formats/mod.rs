@@ -1,10 +1,6 @@
 //! The formats of logs, a file each, and how the format of a value is detected.
 
-use crate::{
-    format::Format,
-    json::{Array, Members, Value},
-    unread,
-};
+use crate::{prelude::*, unread};
 
 /// Declares the formats. The first one that fits a value is used.
 macro_rules! formats {

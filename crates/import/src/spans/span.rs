@@ -37,7 +37,7 @@ impl Said {
         let value = self.value.root();
         match self.role {
             Some(role) => vec![Message::or_as(role, value)],
-            None => messages_of(value, self.side).iter().flat_map(Messages::iter).collect(),
+            None => messages_of(value, self.side).unwrap_or_default(),
         }
     }
 }

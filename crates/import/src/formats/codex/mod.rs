@@ -10,7 +10,10 @@ mod exec;
 
 use std::{collections::HashSet, mem};
 
-use crate::{messages::{content, is_readable}, prelude::*};
+use crate::{
+    messages::{content, is_readable},
+    prelude::*,
+};
 
 pub const FORMAT: Format = Format::code("codex", fits, || {
     sessions(Rules {

@@ -49,8 +49,6 @@ fn is_line(record: Value) -> bool {
 pub struct Session {
     /// The id of the session of a stream.
     stream: Option<String>,
-    /// The calls that go on.
-    calls: Ids,
 }
 
 impl State for Session {}
@@ -69,7 +67,7 @@ impl Session {
         let is_message =
             is_line(record) || (self.stream.is_some() && matches!(kind, "user" | "assistant"));
         if let Some(call) = record.object("tool_call").filter(|_| is_of_stream) {
-            self.read_call(record, call, run);
+            read_call(record, call, run);
         } else if let Some(message) = record.object("message").filter(|_| is_message) {
             read_message(message, record.first_name(&["type", "role"]), run);
         } else {
@@ -79,29 +77,29 @@ impl Session {
             run.skipped.add_record(kind);
         }
     }
+}
 
-    /// Reads a call, which comes again when it is completed.
-    fn read_call(&mut self, record: Value, call: Value, run: &mut Run) {
-        let id = record.name("call_id");
-        let new = stream::call(call, id, run.turn_of(record.name("model_call_id")));
-        let is_complete = record.text("subtype") == Some("completed");
-        let result = if is_complete { stream::result(call, run) } else { None };
-        let result = result.map(|result| Event::Result(new.answer(result)));
-        let next = run.events.len() as u32;
-        match id.map(|id| self.calls.get_or_insert(Some(id), || next)).filter(|at| *at < next) {
-            // The call of a tool of MCP may come with its result alone.
-            Some(at) if new.input.count() > 1 => {
-                let turn = run.events[at as usize].call().map_or(new.turn, |call| call.turn);
-                run.events.replace(at as usize, Event::Call(Call { turn, ..new }));
-            }
-            Some(_) => {}
-            None => run.events.push(Event::Call(new)),
+/// Reads a call, which comes again when it is completed.
+fn read_call(record: Value, call: Value, run: &mut Run) {
+    let id = record.name("call_id");
+    let new = stream::call(call, id, run.turn_of(record.name("model_call_id")));
+    let is_complete = record.text("subtype") == Some("completed");
+    let result = if is_complete { stream::result(call, run) } else { None };
+    let result = result.map(|result| Event::Result(new.answer(result)));
+    let next = run.events.len() as u32;
+    match id.map(|id| run.places.get_or_insert(Some(id), || next)).filter(|at| *at < next) {
+        // The call of a tool of MCP may come with its result alone.
+        Some(at) if new.input.count() > 1 => {
+            let turn = run.events[at as usize].call().map_or(new.turn, |call| call.turn);
+            run.events.replace(at as usize, Event::Call(Call { turn, ..new }));
         }
-        if let Some(id) = id.filter(|_| is_complete) {
-            self.calls.remove(id);
-        }
-        run.events.extend(result);
+        Some(_) => {}
+        None => run.events.push(Event::Call(new)),
     }
+    if let Some(id) = id.filter(|_| is_complete) {
+        run.places.remove(id);
+    }
+    run.events.extend(result);
 }
 
 fn read_message(message: Value, role: Option<&str>, run: &mut Run) {

@@ -9,11 +9,11 @@
 mod stream;
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashSet},
     mem,
 };
 
-use crate::{part::Kind, prelude::*};
+use crate::{answers::Waiting, part::Kind, prelude::*};
 
 pub const FORMAT: Format = Format::code("gemini-cli", fits, || {
     sessions(Rules {
@@ -197,13 +197,12 @@ fn read_answer(message: Value, run: &mut Conversation) {
     let begin = run.events.len();
     let turn = run.next_turn();
     let turn = run.read_content(content, turn);
-    // The places of the calls in the content, which stand beside it as well: by id, or by name without one.
-    let mut places: HashMap<_, VecDeque<usize>> = HashMap::new();
-    let key = |call: &Call| call.id.clone().ok_or_else(|| call.name.clone());
+    // The calls in the content, which stand beside it as well: by id, or by name without one.
+    let mut waiting = Waiting::default();
+    let by_name = |call: &Call| (false, call.name.clone());
+    let key = |call: &Call| call.id.clone().map_or_else(|| by_name(call), |id| (true, id));
     for (place, event) in run.events.iter().enumerate().skip(begin) {
-        if let Some(call) = event.call() {
-            places.entry(key(call)).or_default().push_back(place);
-        }
+        waiting.add(place, event.call().map(key));
     }
     run.read_each(message.member("toolCalls"), |run, value| {
         let call = call_of_part(value, turn);
@@ -215,13 +214,7 @@ fn read_answer(message: Value, run: &mut Conversation) {
         };
         let flag = has_failed.then_some(true).or_else(|| flag(value));
         let result = output.map(|output| output.into_result(flag));
-        if !places.contains_key(&key(&call))
-            && let Some(place) =
-                places.get_mut(&Err(call.name.clone())).and_then(VecDeque::pop_front)
-        {
-            places.insert(key(&call), [place].into());
-        }
-        let place = places.get(&key(&call)).and_then(VecDeque::front).copied();
+        let place = waiting.take([key(&call)]).or_else(|| waiting.take([by_name(&call)]));
         let Some(place) = place else { return run.call_with_result(call, result) };
         run.skipped.add("repeated");
         run.answer(&call, result);

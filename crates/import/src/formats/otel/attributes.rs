@@ -3,7 +3,11 @@
 
 use std::sync::LazyLock;
 
-use crate::{messages::CONTENTS, spans::{self, Recorded, Said, Span, SpanKind, is_empty}, prelude::*};
+use crate::{
+    messages::CONTENTS,
+    prelude::*,
+    spans::{self, Recorded, Said, Span, SpanKind, is_empty},
+};
 
 /// Attributes that tell kinds of spans apart.
 const KINDS: [&str; 10] = [
@@ -286,13 +290,13 @@ fn messages(recorded: &Recorded, side: Side) -> Option<Messages<'_>> {
     PLACES[side as usize].iter().find_map(|place| match *place {
         EVENTS => {
             let said = recorded.events.iter().filter(|said| said.side == side);
-            Messages::listed(said.flat_map(Said::messages))
+            listed(said.flat_map(Said::messages))
         }
         ANSWER => answer(attributes),
         flat if flat.ends_with('.') => {
             let says = |message: &Value| message.first(&["content", "tool_calls"]).is_some();
             let messages = attributes.elements(flat).filter(says);
-            Messages::listed(messages.map(|message| Message::or_as(side.role(), message)))
+            listed(messages.map(|message| Message::or_as(side.role(), message)))
         }
         name => messages_of(json_at(attributes, name)?, side),
     })
@@ -317,12 +321,12 @@ fn tool<'d>(attributes: Value<'d>, [input, output]: &Sides<'d>, name: &str) -> S
 
 /// Returns what the messages of a tool's span say in a part of this type, or as the content for this role.
 fn said_of_tool<'d>(
-    messages: &Messages<'d>,
+    messages: &[Message<'d>],
     role: &str,
     kind: &str,
     member: &str,
 ) -> Option<Value<'d>> {
-    messages.iter().find_map(|message| match message {
+    messages.iter().copied().find_map(|message| match message {
         Message::Whole(own, message) => {
             let part = parts(message.member("parts")).find(|part| part.0 == kind);
             let is_said = own.or_else(|| message.text("role")) == Some(role);
@@ -344,7 +348,7 @@ fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
     let reasoning = text(&REASONING).map(Message::Reasoning);
     let content = text(&TEXT).map(|text| Message::Content(Side::Output, text));
     let calls = calls.map(|call| Message::Calls(call.alone()));
-    Messages::listed(reasoning.into_iter().chain(content).chain(calls))
+    listed(reasoning.into_iter().chain(content).chain(calls))
 }
 
 /// Returns the content of a message: its parts, if it is their JSON.

@@ -7,7 +7,12 @@ use super::{
     flat::{Flat, add_nested, flat},
     wrapper::{Attribute, add, members},
 };
-use crate::{chat::is_given, limits::MAX_VALUES, spans::{Recorded, Said}, prelude::*};
+use crate::{
+    chat::is_given,
+    limits::MAX_VALUES,
+    prelude::*,
+    spans::{Recorded, Said},
+};
 
 /// The spans of a page of Phoenix, as its API and its clients return it.
 const PAGES: [&str; 2] = ["data", "spans"];

@@ -16,7 +16,11 @@ mod wrapper;
 
 use std::collections::BTreeMap;
 
-use crate::{limits::TOO_MANY_VALUES, spans::{self, Recorded, Span, SpanKind, Spans}, prelude::*};
+use crate::{
+    limits::TOO_MANY_VALUES,
+    prelude::*,
+    spans::{self, Recorded, Span, SpanKind, Spans},
+};
 
 pub const FORMAT: Format =
     Format { name: "otel", domain: "general", fits, open: open::<Interleaved<Trace>> };
