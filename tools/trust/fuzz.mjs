@@ -61,10 +61,7 @@ function addLogs(corpus) {
 		for (const [index, { file, formats }] of golden.entries()) {
 			const log = readFileSync(paths[index]);
 			for (const format of [...formats, ""]) {
-				const parts = format ? [`${format}
-`, log] : ["
-", other, "
-", log];
+				const parts = format ? [`${format}\n`, log] : ["\n", other, "\n", log];
 				const name = join(corpus, `${format}-${file.replaceAll("/", "-")}`);
 				writeFileSync(name, Buffer.concat(parts.map((part) => Buffer.from(part))));
 			}
