@@ -81,6 +81,7 @@ for (const what of [
 	"scorers that are closed",
 	"caches of vectors",
 	"caches of scorers",
+	"logs that are half read",
 ])
 	test(`memory of 87 ${what} and dropped is collected unasked`, async (t) => {
 		const ended = await run(PEAK, { input: what, killAfterMs: KILL_AFTER_MS });

@@ -27,6 +27,7 @@ use knowledgepulse_import::{
 use knowledgepulse_scoring::{
     Id, Trace,
     embed::Text,
+    held::Held,
     scorer::{CallHandle, Input, Outcome, Work},
 };
 use knowledgepulse_workers::{CancelToken, IMPORTS, lock};
@@ -41,7 +42,7 @@ use self::{
     row::{failure_json, line_of},
 };
 use crate::{
-    env::{Outbox, spawn},
+    env::{EnvState, Outbox, spawn},
     js::to_json,
     model::ModelEmbedder,
     options::read_import_options,
@@ -85,7 +86,8 @@ impl LogReader {
             None => None,
         };
         let importer = Mutex::new(importer);
-        Ok(Self { reader: Arc::new(Reading { importer, cancel, lines, submitter }) })
+        let held = Mutex::new(Held::new(&EnvState::of(env)?.held));
+        Ok(Self { reader: Arc::new(Reading { importer, held, cancel, lines, submitter }) })
     }
 
     #[napi(catch_unwind)]
@@ -159,6 +161,7 @@ impl LogReader {
 
 struct Reading {
     importer: Mutex<Importer>,
+    held: Mutex<Held>,
     cancel: CancelToken,
     lines: Arc<Lines>,
     /// Scores the traces, if rows are wanted.
@@ -172,7 +175,9 @@ impl Reading {
         let read = move || {
             let mut importer = lock(&reader.importer);
             work(&mut importer);
-            Ok(reader.fill(&mut importer))
+            let is_read = reader.fill(&mut importer);
+            lock(&reader.held).set(importer.held());
+            Ok(is_read)
         };
         // The importer is unlocked first, so that the report covers the lines that JavaScript will take.
         spawn(&IMPORTS, read, move |is_read| lines.pause(is_read));

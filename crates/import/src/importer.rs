@@ -56,6 +56,8 @@ pub struct Importer {
     /// Whether its traces do not wait for the next value.
     is_stream: bool,
     pending: VecDeque<(usize, Pending)>,
+    /// The bytes that were read since nothing was pending.
+    unreturned: usize,
     reports: Vec<InputReport>,
     cancel: CancelToken,
 }
@@ -132,6 +134,7 @@ impl Importer {
         if let Some((reader, _)) = &mut self.input {
             reader.push(bytes);
         }
+        self.unreturned += bytes.len();
         self.read(false);
     }
 
@@ -253,8 +256,16 @@ impl Importer {
                     }
                 }
             }
+            if self.pending.is_empty() {
+                self.unreturned = 0;
+            }
             return Some(result);
         }
+    }
+
+    /// Returns about how many bytes it holds: those of the input that no returned trace has.
+    pub fn held(&self) -> usize {
+        self.unreturned
     }
 
     /// Returns the reports on the inputs so far, in order. They are complete when the last input has ended and
