@@ -1,5 +1,6 @@
 /** A first run: the logs of a home folder, with default options. */
 import assert from "node:assert/strict";
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
@@ -52,6 +53,8 @@ const sidechain = sessionOf(SESSIONS).map((record) => ({ ...record, isSidechain:
 write(".claude/projects/-home-me-0/agent-1.jsonl", linesOf(sidechain));
 write(".claude/projects/-home-me-1/open.jsonl", linesOf(sessionOf(SESSIONS + 1).slice(0, 1)));
 write(".codex/sessions/2026/02/01/rollout-1.jsonl.zst", "");
+// Nothing follows it.
+symlinkSync(join(home, ".codex/sessions"), join(home, ".codex/sessions/2026/again"), "junction");
 write(".local/share/opencode/storage/session/global/ses_1.json", "{}");
 
 Object.assign(environment, { HOME: home, USERPROFILE: home });

@@ -74,8 +74,8 @@ async function memoryOf(path, { signal }) {
 	return file;
 }
 
-/** How long a store may take to tell its bounds, in milliseconds. */
-const PATIENCE_MS = 5000;
+/** How long a store may take to tell its bounds, in milliseconds: as the attempts of a scorer. */
+const PATIENCE_MS = 15_000;
 
 /** The bounds of what is compared, as a namespace of a store has them; nothing if there is none yet. */
 async function boundsOf(store) {

@@ -15,7 +15,8 @@ function typed(folder) {
 module.exports = async function places() {
 	const lines = [];
 	for (const [agent, cwd, pattern, command = `${PROGRAM} score ${typed(cwd)}`] of PLACES) {
-		const { length } = await glob(pattern, { cwd, dot: true, ignore: SUBAGENTS });
+		const options = { cwd, dot: true, followSymbolicLinks: false, ignore: SUBAGENTS };
+		const { length } = await glob(pattern, options);
 		const files = count(length, "file").padStart(12);
 		if (length > 0) lines.push(`${agent.padEnd(11)}  ${files}  ${command}`);
 	}
