@@ -161,6 +161,7 @@ impl LogReader {
 
 struct Reading {
     importer: Mutex<Importer>,
+    /// What the importer holds.
     held: Mutex<Held>,
     cancel: CancelToken,
     lines: Arc<Lines>,
