@@ -27,8 +27,7 @@ use knowledgepulse_import::{
 use knowledgepulse_scoring::{
     Id, Trace,
     embed::Text,
-    held::Held,
-    scorer::{CallHandle, Input, Outcome, Work},
+    scorer::{CallHandle, Held, Input, Outcome, Work},
 };
 use knowledgepulse_workers::{CancelToken, IMPORTS, lock};
 use napi::{
