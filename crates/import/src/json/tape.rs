@@ -56,6 +56,9 @@ fn name_bit(name: &[u8]) -> u32 {
     1 << ((5 * first + name.len()) % 32)
 }
 
+/// The words of a member's name, followed by its value.
+pub const NAME_WORDS: u32 = 2;
+
 /// The most members of an object whose names are all compared.
 const FEW: u32 = 4;
 
@@ -230,11 +233,29 @@ impl Tape<'_> {
             && self.index.bytes_at(&self.text, at) == Some(text.as_bytes())
     }
 
-    /// Returns whether the object at a place may have a member with this name.
-    #[inline]
-    pub fn may_have(&self, at: u32, name: &str) -> bool {
-        let end = self.end_of_members(at) as usize;
-        self.tag(at) == tag::OBJECT || self.index.words[end] & name_bit(name.as_bytes()) != 0
+    /// Returns the place of the last value with this name in the object at a place.
+    pub fn find(&self, at: u32, name: &str) -> Option<u32> {
+        let word = self.index.words[at as usize];
+        let mut end = word >> TAG_BITS;
+        match word & 0xf {
+            tag::OBJECT => {}
+            tag::LARGE_OBJECT => {
+                end -= 1;
+                if self.index.words[end as usize] & name_bit(name.as_bytes()) == 0 {
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+        let (mut place, mut found) = (at + 1, None);
+        while place < end {
+            let value = place + NAME_WORDS;
+            if self.has_text(place, name) {
+                found = Some(value);
+            }
+            place = self.after(value);
+        }
+        found
     }
 
     /// Returns the place after the members of the object at a place.

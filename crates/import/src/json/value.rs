@@ -9,12 +9,9 @@ use serde_json::{Number, ser::Formatter};
 
 use super::{
     parse::decoded_at,
-    tape::{Tape, tag},
+    tape::{NAME_WORDS, Tape, tag},
     text::{is_blank, json_of, written},
 };
-
-/// The words of a member's name, followed by its value.
-const NAME_WORDS: u32 = 2;
 
 /// A value of a tape.
 #[derive(Clone, Copy)]
@@ -363,12 +360,7 @@ pub trait Members<'d> {
 
 impl<'d> Members<'d> for Value<'d> {
     fn get(&self, name: &str) -> Option<Value<'d>> {
-        let Self { tape, at } = *self;
-        if !self.is_object() || !tape.may_have(at, name) {
-            return None;
-        }
-        let found = self.names().filter(|at| tape.has_text(*at, name)).last()?;
-        Some(Self::new(tape, found + NAME_WORDS))
+        Some(Self { at: self.tape.find(self.at, name)?, ..*self })
     }
 }
 
