@@ -224,9 +224,10 @@ pub static REFUSED: Pattern = Pattern::new(|| {
 
 impl Harness {
     /// Returns the program that has written one of these first texts.
-    pub fn of<'t>(texts: impl Iterator<Item = &'t str> + Clone) -> Option<Self> {
+    pub fn of<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
+        let texts: Vec<_> = texts.map(|text| text.trim_start_matches(BLANK)).collect();
         let is_told = |(_, words): &&(Self, Words)| {
-            words.told.iter().any(|begin| texts.clone().any(|text| begins(text, begin)))
+            words.told.iter().any(|begin| texts.iter().any(|text| text.starts_with(begin)))
         };
         TABLE.iter().find(is_told).map(|(harness, _)| *harness)
     }

@@ -53,7 +53,7 @@ pub fn recorded(messages: Array<'_>) -> Messages<'_> {
 
 /// Returns `None` if there are none.
 pub fn listed<'d>(messages: impl Iterator<Item = Message<'d>>) -> Option<Messages<'d>> {
-    Some(Vec::from_iter(messages)).filter(|messages| !messages.is_empty())
+    Some(messages.collect::<Vec<_>>()).filter(|messages| !messages.is_empty())
 }
 
 /// The messages of both sides.
