@@ -6,7 +6,10 @@ use std::{
     iter,
 };
 
-use crate::prelude::*;
+use crate::{
+    call::{Call, Turn},
+    events::Event,
+};
 
 /// Calls that wait for something, each under several keys.
 #[derive(Default)]

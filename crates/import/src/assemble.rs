@@ -7,12 +7,15 @@ use sha2::{Digest, Sha256};
 use crate::{
     answers::answered_calls,
     chat::chat,
+    error::{Code, Failure},
+    events::Event,
+    format::Format,
     imported::Imported,
-    json::{MAX_TEXT, is_longer, json_of},
+    json::{self, MAX_TEXT, is_longer, json_of},
     limits::{MAX_VALUES, TOO_MANY_VALUES},
     options::{AssumeSuccess, Confidence, Options, UnreadCalls},
-    prelude::*,
-    provenance::{IMPORTER, Provenance, Source},
+    provenance::{IMPORTER, Origin, Provenance, Source},
+    run::Run,
     steps::{self, steps_of},
     trace::{ImportedTrace, Kept, Made, Metadata, Outcome, Task},
 };

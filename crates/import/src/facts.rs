@@ -8,7 +8,15 @@ use std::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::{harness::REFUSED, prelude::*};
+use crate::{
+    call::Call,
+    events::Event,
+    harness::REFUSED,
+    ids::hash,
+    json::{Members, Value},
+    skipped::Skipped,
+    time,
+};
 
 /// Facts of a run. Readers collect what only records have; the rest follows from the events.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -1,6 +1,9 @@
 //! Whether a tool failed.
 
-use crate::{json::Kind, prelude::*};
+use crate::{
+    json::{Document, Kind, Members, Value},
+    pattern::{Pattern, regex},
+};
 
 /// Returns whether the AI SDK gave this value to the model in place of a result, because a person refused the call.
 pub fn is_denial(value: Value) -> bool {

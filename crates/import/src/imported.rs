@@ -3,7 +3,11 @@
 use std::io::Write;
 
 use crate::{
-    json::written, limits::NO_MEMORY, prelude::*, provenance::Provenance, trace::ImportedTrace,
+    error::{Code, Error},
+    json::written,
+    limits::NO_MEMORY,
+    provenance::Provenance,
+    trace::ImportedTrace,
 };
 
 /// A trace of the KnowledgePulse protocol, and the origin of its values.

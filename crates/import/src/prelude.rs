@@ -1,8 +1,8 @@
-//! What most formats, and what they share, use.
+//! What most formats use.
 
 pub(crate) use crate::{
     call::{Call, CallInput, ToolResult, Turn},
-    error::{Code, Error, Failure},
+    error::{Code, Error},
     events::{Event, Events},
     facts::Tokens,
     failure::{flag, has_failed},

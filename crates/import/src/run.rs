@@ -2,7 +2,12 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::prelude::*;
+use crate::{
+    json::{Members, Value},
+    messages::Conversation,
+    provenance::Origin,
+    time,
+};
 
 /// The data of one run of an agent.
 #[derive(Debug, Default)]

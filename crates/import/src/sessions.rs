@@ -2,7 +2,13 @@
 
 use std::{collections::BTreeMap, mem};
 
-use crate::{json::MAX_TEXT, limits::TOO_MUCH_TEXT, prelude::*};
+use crate::{
+    format::{FormatReader, Sink},
+    ids::Ids,
+    json::{MAX_TEXT, Members, Value},
+    limits::TOO_MUCH_TEXT,
+    run::Run,
+};
 
 /// What is known of a run beside what its records gave it.
 pub trait State: Default + Send + 'static {

@@ -1,6 +1,10 @@
 //! Logs that are not read, and the way to import their runs.
 
-use crate::prelude::*;
+use crate::{
+    error::{Code, Error},
+    format::{Format, FormatReader, Sink, open},
+    json::{Array, Members, Value},
+};
 
 pub const SQLITE: &[u8] = b"SQLite format 3";
 pub const FOUND_SQLITE: &str = "expected a log, found an SQLite database; export the session, for example with `opencode export`";

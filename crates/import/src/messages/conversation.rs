@@ -10,13 +10,19 @@ use super::{
     },
 };
 use crate::{
+    call::{Call, CallInput, ToolResult, Turn},
     chat::{self, Given},
+    events::{Event, Events},
     facts::RunFacts,
-    failure::is_denial,
-    part::{Kind, each, has_call_members, is_item, typed, with_state},
-    prelude::*,
+    failure::{flag, is_denial},
+    harness::Harness,
+    ids::Ids,
+    json::{self, Array, Document, Members, Value},
+    part::{Kind, Part, each, has_call_members, is_item, parts, typed, with_state},
+    provenance::Origin,
     seen::Seen,
-    text::of_tool,
+    skipped::Skipped,
+    text::{Output, joined, of_tool, text_of, text_of_part},
 };
 
 /// The conversation of an agent while its messages are read.

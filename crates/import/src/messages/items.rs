@@ -1,7 +1,13 @@
 //! Items of the Responses API, and those that the OpenAI Agents SDK adds.
 
 use super::conversation::Conversation;
-use crate::{call::qualified, part::each, prelude::*, text::text_of_summary};
+use crate::{
+    call::{Call, CallInput, ToolResult, qualified},
+    events::Event,
+    json::{Members, Value},
+    part::{Part, each},
+    text::{Output, joined, text_of, text_of_part, text_of_summary},
+};
 
 const TOOL_SEARCH: &str = "tool_search";
 

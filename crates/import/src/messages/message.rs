@@ -1,7 +1,10 @@
 //! Finds the messages in recorded values.
 
 use super::parts::is_call;
-use crate::{part::is_item, prelude::*};
+use crate::{
+    json::{self, Array, Members, Value},
+    part::is_item,
+};
 
 /// The side of a model call on which a value was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

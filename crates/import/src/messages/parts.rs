@@ -1,10 +1,12 @@
 //! The calls, results and texts in the parts of messages.
 
 use crate::{
-    json::{BLANK, is_blank},
-    part::{Kind, OF_SERVERS, typed},
-    prelude::*,
-    text::{of_tool, text_of_parts},
+    call::{Call, CallInput, ToolResult, Turn},
+    failure::{flag, has_failed},
+    json::{Array, BLANK, Document, Members, Value, is_blank},
+    part::{Kind, OF_SERVERS, Part, typed},
+    skipped::Skipped,
+    text::{Output, of_tool, text_of, text_of_part, text_of_parts},
 };
 
 pub fn call_of_part(part: Value, turn: Turn) -> Call {

@@ -4,9 +4,14 @@ use std::mem;
 
 use super::Conversation;
 use crate::{
-    harness::{AGENTS, Act, Words, begins},
-    json::{is_blank, trimmed},
-    prelude::*,
+    call::ToolResult,
+    events::Event,
+    harness::{AGENTS, Act, Harness, Words, begins},
+    json::{Members, Value, is_blank, trimmed},
+    part::parts,
+    pattern::{Pattern, regex},
+    provenance::Origin,
+    skipped::Skipped,
     text::{elements, replaced, without},
 };
 

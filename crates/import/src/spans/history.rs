@@ -8,7 +8,12 @@ use std::{
 use super::span::Span;
 use crate::{
     answers::{Waiting, answered_calls},
-    prelude::*,
+    call::Call,
+    events::Event,
+    json,
+    messages::Conversation,
+    run::Run,
+    skipped::Skipped,
 };
 
 #[derive(Default)]

@@ -8,7 +8,7 @@ use super::{
     span::{Span, SpanKind},
     tools,
 };
-use crate::prelude::*;
+use crate::{format::Sink, json, messages, provenance::Origin, run::Run, time};
 
 /// Returns the run of some spans, whose first root gives the objective, the name and the failure.
 pub fn run(spans: &[&Span], key: Option<String>, out: &Sink) -> Run {

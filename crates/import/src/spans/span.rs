@@ -2,7 +2,15 @@
 
 use jiff::Timestamp;
 
-use crate::{json::Kind, prelude::*, run::truth};
+use crate::{
+    call::{Call, CallInput},
+    facts::Tokens,
+    format::Sink,
+    ids::Ids,
+    json::{self, Document, Kind, Members, Value},
+    messages::{Message, Side, Sides, messages_of},
+    run::truth,
+};
 
 /// A span as it is recorded, whose kind is not known until the whole trace is.
 #[derive(Debug, Default)]

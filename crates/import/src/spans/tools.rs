@@ -6,7 +6,15 @@ use super::{
     history::History,
     span::{Span, Tool},
 };
-use crate::{answers::Waiting, prelude::*, text};
+use crate::{
+    answers::Waiting,
+    call::Call,
+    events::Event,
+    failure::flag,
+    run::Run,
+    skipped::Skipped,
+    text::{self, Output},
+};
 
 /// Returns the events of tools' spans that are not in the history, each with the place of its span and that of the call in
 /// the history after which it was told.
