@@ -10,9 +10,7 @@ pub(crate) use crate::{
     harness::Harness,
     ids::{Ids, hash},
     json::{self, Array, Document, Full, Index, Members, Value},
-    messages::{
-        self, Conversation, Message, Messages, Side, Sides, call_of_part, listed, messages_of,
-    },
+    messages::{self, Conversation, Message, Messages, Side, Sides, call_of_part, messages_of},
     part::{Part, parts},
     pattern::{Pattern, regex},
     provenance::Origin,

@@ -130,7 +130,7 @@ fn interpret<'d>(span: &mut Span<'d>, run: Value<'d>, is_root: bool) {
 fn sides([inputs, outputs]: [Option<Value<'_>>; 2]) -> Sides<'_> {
     let prompts = || {
         let prompts = inputs.elements("prompts").filter(|prompt| prompt.is_string());
-        listed(prompts.map(|prompt| Message::Content(Side::Input, prompt)))
+        Messages::listed(prompts.map(|prompt| Message::Content(Side::Input, prompt)))
     };
     let input = inputs.and_then(|inputs| messages_of(inputs, Side::Input)).or_else(prompts);
     [input, outputs.and_then(|outputs| messages_of(answer(outputs), Side::Output))]

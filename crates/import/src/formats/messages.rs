@@ -11,7 +11,7 @@
 
 use crate::{
     chat::SYSTEM,
-    messages::{content_of, is_message, recorded},
+    messages::{content_of, is_message},
     prelude::*,
     run::truth,
 };
@@ -164,10 +164,10 @@ fn run(value: Value, out: &Sink) -> Run {
         _ if value.is_array() => messages_of(value, Side::Input),
         None => match value.member("request") {
             Some(request) => messages_of(request, Side::Input),
-            None => row(value).map(recorded),
+            None => row(value).map(Messages::Recorded),
         },
         Some(input) => {
-            let messages = input.as_array().or_else(|| row(value)).map(recorded);
+            let messages = input.as_array().or_else(|| row(value)).map(Messages::Recorded);
             messages.or_else(|| content_of(Side::Input, input))
         }
     };
@@ -176,12 +176,12 @@ fn run(value: Value, out: &Sink) -> Run {
     let output = || value.member("output").filter(|output| output.is_array());
     let output = match response.or_else(output) {
         Some(answer) => messages_of(answer, Side::Output),
-        None => choice.member("message").map(|message| vec![Message::Whole(None, message)]),
+        None => choice.member("message").map(|message| Messages::Recorded(message.alone())),
     };
     let sides = [input, output];
     run.read_sides(&sides);
     let time = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
-    let messages = sides.into_iter().flatten().flatten();
+    let messages = sides.iter().flatten().flat_map(Messages::iter);
     let mut times = messages.filter_map(|message| match message {
         Message::Whole(_, message) => time_of(message),
         Message::Content(..) | Message::Reasoning(_) | Message::Calls(_) => None,

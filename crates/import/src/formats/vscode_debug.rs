@@ -63,7 +63,7 @@ fn read_answer(attributes: Option<Value>, run: &mut Run) {
     let response =
         response.filter(|response| !response.as_str().is_some_and(|text| text.ends_with(CUT)));
     let messages = response.and_then(|response| messages_of(response, Side::Output));
-    let answer = messages.as_deref().map(Conversation::of).unwrap_or_default();
+    let answer = messages.as_ref().map(Conversation::of).unwrap_or_default();
     run.skipped.merge(answer.skipped);
     let is_reasoned = |event: &Event| matches!(event, Event::Thought { said: false, .. });
     let reasoning = attributes.name("reasoning");

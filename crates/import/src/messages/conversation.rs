@@ -3,7 +3,7 @@
 use std::{borrow::Borrow, cell::LazyCell, collections::HashSet, mem};
 
 use super::{
-    message::{Message, Side, Sides, messages_of, unwrapped},
+    message::{Message, Messages, Side, Sides, messages_of, unwrapped},
     parts::{
         are_all, call_of_part, calls, calls_in_text, content, is_function_call, result_of_part,
         stored,
@@ -136,9 +136,9 @@ impl Conversation {
     }
 
     /// Returns a conversation of these messages alone.
-    pub fn of(messages: &[Message]) -> Self {
+    pub fn of(messages: &Messages) -> Self {
         let mut conversation = Self::default();
-        messages.iter().for_each(|message| conversation.read(*message));
+        messages.iter().for_each(|message| conversation.read(message));
         conversation
     }
 
@@ -169,10 +169,10 @@ impl Conversation {
 
     /// Reads the messages of both sides of a model call. Returns how many events are of its input.
     pub fn read_sides(&mut self, [input, output]: &Sides) -> usize {
-        input.iter().flatten().for_each(|message| self.read(*message));
+        input.iter().flat_map(Messages::iter).for_each(|message| self.read(message));
         let count = self.events.len();
         self.answer_by(|own| {
-            output.iter().flatten().for_each(|message| own.read(*message));
+            output.iter().flat_map(Messages::iter).for_each(|message| own.read(message));
         });
         count
     }

@@ -47,16 +47,31 @@ impl<'d> Message<'d> {
 }
 
 /// The messages of a value.
-pub type Messages<'d> = Vec<Message<'d>>;
-
-/// Returns the elements of an array as messages.
-pub fn recorded(messages: Array<'_>) -> Messages<'_> {
-    messages.map(|message| Message::Whole(None, message)).collect()
+pub enum Messages<'d> {
+    /// The elements of an array, of which there may be millions that are none.
+    Recorded(Array<'d>),
+    Listed(Vec<Message<'d>>),
 }
 
-/// Returns `None` if there are none.
-pub fn listed<'d>(messages: impl Iterator<Item = Message<'d>>) -> Option<Messages<'d>> {
-    Some(messages.collect::<Vec<_>>()).filter(|messages| !messages.is_empty())
+impl<'d> Messages<'d> {
+    pub fn one(message: Message<'d>) -> Self {
+        Self::Listed(vec![message])
+    }
+
+    /// Returns `None` if there are none.
+    pub fn listed(messages: impl Iterator<Item = Message<'d>>) -> Option<Self> {
+        let messages: Vec<_> = messages.collect();
+        (!messages.is_empty()).then_some(Self::Listed(messages))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Message<'d>> {
+        let (recorded, listed) = match self {
+            Self::Recorded(messages) => (Some(*messages), &[][..]),
+            Self::Listed(messages) => (None, &messages[..]),
+        };
+        let recorded = recorded.into_iter().flatten();
+        recorded.map(|message| Message::Whole(None, message)).chain(listed.iter().copied())
+    }
 }
 
 /// The messages of both sides.
@@ -132,7 +147,7 @@ pub fn messages_of(value: Value, side: Side) -> Option<Messages> {
 }
 
 pub fn content_of(side: Side, content: Value) -> Option<Messages> {
-    Some(vec![Message::Content(side, content)])
+    Some(Messages::one(Message::Content(side, content)))
 }
 
 fn of_array(value: Value<'_>) -> Option<Messages<'_>> {
@@ -144,10 +159,10 @@ fn of_array(value: Value<'_>) -> Option<Messages<'_>> {
         return of_array(first);
     }
     if !elements.is_empty() && elements.iter().all(is_call) {
-        return Some(vec![Message::Calls(elements)]);
+        return Some(Messages::one(Message::Calls(elements)));
     }
     let is_conversation = elements.iter().all(Value::is_object) && elements.iter().any(is_message);
-    is_conversation.then(|| recorded(elements))
+    is_conversation.then_some(Messages::Recorded(elements))
 }
 
 fn of_object<'d>(object: Value<'d>, side: Side) -> Option<Messages<'d>> {
@@ -161,17 +176,17 @@ fn of_object<'d>(object: Value<'d>, side: Side) -> Option<Messages<'d>> {
     if let Some(contents) = object.get("contents").filter(|contents| contents.is_string()) {
         return content_of(Side::Input, contents);
     }
-    let one = |message| Some(vec![Message::Whole(None, message)]);
+    let one = |message: Value<'d>| Some(Messages::Recorded(message.alone()));
     let first = |name| object.list(name).and_then(Array::first);
     if let Some(content) = first("candidates").object("content") {
-        return Some(vec![Message::Whole(Some("assistant"), content)]);
+        return Some(Messages::one(Message::Whole(Some("assistant"), content)));
     }
     let itself = || is_message(object).then_some(object);
     if let Some(message) = first("choices").member("message").or_else(itself) {
         return one(message);
     }
     if is_call(object) {
-        return Some(vec![Message::Calls(object.alone())]);
+        return Some(Messages::one(Message::Calls(object.alone())));
     }
     let content = object.get("content");
     let inside = || content.filter(|content| is_message(*content));

@@ -9,8 +9,8 @@ mod person;
 pub use self::{
     conversation::{Conversation, human},
     message::{
-        CONTENTS, Message, Messages, Side, Sides, content_of, is_message, is_readable, listed,
-        messages_of, recorded, unwrapped,
+        CONTENTS, Message, Messages, Side, Sides, content_of, is_message, is_readable, messages_of,
+        unwrapped,
     },
     parts::{call_of_part, content, result_of_part},
 };

@@ -8,7 +8,7 @@ use crate::{
     format::Sink,
     ids::Ids,
     json::{self, Document, Kind, Members, Value},
-    messages::{Message, Side, Sides, messages_of},
+    messages::{Message, Messages, Side, Sides, messages_of},
     run::truth,
 };
 
@@ -45,7 +45,7 @@ impl Said {
         let value = self.value.root();
         match self.role {
             Some(role) => vec![Message::or_as(role, value)],
-            None => messages_of(value, self.side).unwrap_or_default(),
+            None => messages_of(value, self.side).iter().flat_map(Messages::iter).collect(),
         }
     }
 }

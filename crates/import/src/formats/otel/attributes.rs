@@ -290,13 +290,13 @@ fn messages(recorded: &Recorded, side: Side) -> Option<Messages<'_>> {
     PLACES[side as usize].iter().find_map(|place| match *place {
         EVENTS => {
             let said = recorded.events.iter().filter(|said| said.side == side);
-            listed(said.flat_map(Said::messages))
+            Messages::listed(said.flat_map(Said::messages))
         }
         ANSWER => answer(attributes),
         flat if flat.ends_with('.') => {
             let says = |message: &Value| message.first(&["content", "tool_calls"]).is_some();
             let messages = attributes.elements(flat).filter(says);
-            listed(messages.map(|message| Message::or_as(side.role(), message)))
+            Messages::listed(messages.map(|message| Message::or_as(side.role(), message)))
         }
         name => messages_of(json_at(attributes, name)?, side),
     })
@@ -321,12 +321,12 @@ fn tool<'d>(attributes: Value<'d>, [input, output]: &Sides<'d>, name: &str) -> S
 
 /// Returns what the messages of a tool's span say in a part of this type, or as the content for this role.
 fn said_of_tool<'d>(
-    messages: &[Message<'d>],
+    messages: &Messages<'d>,
     role: &str,
     kind: &str,
     member: &str,
 ) -> Option<Value<'d>> {
-    messages.iter().copied().find_map(|message| match message {
+    messages.iter().find_map(|message| match message {
         Message::Whole(own, message) => {
             let part = parts(message.member("parts")).find(|part| part.0 == kind);
             let is_said = own.or_else(|| message.text("role")) == Some(role);
@@ -348,7 +348,7 @@ fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
     let reasoning = text(&REASONING).map(Message::Reasoning);
     let content = text(&TEXT).map(|text| Message::Content(Side::Output, text));
     let calls = calls.map(|call| Message::Calls(call.alone()));
-    listed(reasoning.into_iter().chain(content).chain(calls))
+    Messages::listed(reasoning.into_iter().chain(content).chain(calls))
 }
 
 /// Returns the content of a message: its parts, if it is their JSON.
