@@ -32,7 +32,6 @@
 
 mod bootstrap;
 pub mod calibration;
-
 mod describe;
 mod fit;
 mod json;

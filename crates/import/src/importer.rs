@@ -224,6 +224,9 @@ impl Importer {
                 if self.read_pushed(false) {
                     continue;
                 }
+                if self.input.is_none() {
+                    self.unreturned = 0;
+                }
                 return None;
             };
             let report = self.reports.get_mut(index)?;

@@ -12,7 +12,6 @@ pub(crate) use crate::{
     json::{self, Array, Document, Full, Index, Members, Value},
     messages::{self, Conversation, Message, Messages, Side, Sides, call_of_part, messages_of},
     part::{Part, parts},
-    pattern::{Pattern, regex},
     provenance::Origin,
     run::Run,
     sessions::{Interleaved, Rules, State, another, sessions},

@@ -58,14 +58,14 @@ pub fn another<'d>(key: Option<&'d str>, open: Option<&str>) -> Option<Option<&'
 }
 
 /// Reads a log in which one session follows another.
-pub struct Sessions<S> {
+struct Sessions<S> {
     rules: Rules<S>,
     runs: Interleaved<S>,
     /// The number and the key of the session that goes on.
     open: Option<(u32, Option<String>)>,
 }
 
-/// Returns a reader of sessions, for [`Format::open`].
+/// Returns a reader of sessions, for [`Format::open`](crate::format::Format::open).
 pub fn sessions<S: State>(rules: Rules<S>) -> Box<dyn FormatReader> {
     Box::new(Sessions { rules, runs: Interleaved::default(), open: None })
 }

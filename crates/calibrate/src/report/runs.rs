@@ -76,9 +76,12 @@ impl Page {
 /// JSON without control characters that HTML forbids.
 fn json(value: impl Serialize) -> String {
     let json = serde_json::json!(value).to_string();
-    let escaped = |letter: char| match letter.is_control() {
-        true => format!("\\u{:04x}", u32::from(letter)),
-        false => letter.to_string(),
-    };
-    json.chars().map(escaped).collect()
+    let mut escaped = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter.is_control() {
+            true => escaped += &format!("\\u{:04x}", u32::from(letter)),
+            false => escaped.push(letter),
+        }
+    }
+    escaped
 }

@@ -33,7 +33,8 @@ pub trait Kernel: Sync {
     unsafe fn run_task<S: Simd>(&self, simd: S, task: usize);
 }
 
-/// Runs all tasks of a kernel in the widest registers of the machine, on the threads of a text. Returns whether no task has panicked. Takes the kernel, because two runs of it would write the same numbers:
+/// Runs all tasks of a kernel in the widest registers of the machine, on the threads of a text. Returns whether no task
+/// has panicked. Takes the kernel, because two runs of it would write the same numbers:
 ///
 /// ```compile_fail,E0382
 /// use knowledgepulse_embedder::kernels::{LayerNorm, Norm, Team, run};

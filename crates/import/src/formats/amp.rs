@@ -6,7 +6,7 @@
 
 use crate::{messages::content, prelude::*};
 
-pub const FORMAT: Format = Format { name: "amp", domain: "code", fits, open: || Box::new(read) };
+pub const FORMAT: Format = Format::code("amp", fits, || Box::new(read));
 
 fn fits(thread: Value, _kind: Option<&str>) -> bool {
     let first = thread.list("messages").and_then(Array::first);

@@ -7,7 +7,7 @@
 
 use crate::{messages::is_message, prelude::*};
 
-pub const FORMAT: Format = Format { name: "cline", domain: "code", fits, open: || Box::new(read) };
+pub const FORMAT: Format = Format::code("cline", fits, || Box::new(read));
 
 fn fits(object: Value, kind: Option<&str>) -> bool {
     object.list("files_in_context").is_some()

@@ -5,13 +5,15 @@
 //! - trajectories | format 1.1 | 2026-11-22 | written
 
 use super::{messages, swe_agent, vscode_chat::USAGE};
-use crate::prelude::*;
+use crate::{
+    pattern::{Pattern, regex},
+    prelude::*,
+};
 
 static COMMAND: Pattern =
     Pattern::new(|| regex(r"(?s)```(?:mswea_bash_command|bash)[ \t]*\n(.*?)\n?```"));
 
-pub const FORMAT: Format =
-    Format { name: "mini-swe-agent", domain: "code", fits, open: || Box::new(read) };
+pub const FORMAT: Format = Format::code("mini-swe-agent", fits, || Box::new(read));
 
 fn fits(value: Value, _kind: Option<&str>) -> bool {
     let format = value.text("trajectory_format");

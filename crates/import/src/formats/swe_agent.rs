@@ -6,8 +6,7 @@
 
 use crate::prelude::*;
 
-pub const FORMAT: Format =
-    Format { name: "swe-agent", domain: "code", fits, open: || Box::new(read) };
+pub const FORMAT: Format = Format::code("swe-agent", fits, || Box::new(read));
 
 fn fits(value: Value, _kind: Option<&str>) -> bool {
     let Some(history) = value.list("history") else { return false };

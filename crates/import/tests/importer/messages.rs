@@ -25,6 +25,20 @@ fn conversation_that_later_lines_continue_is_one_run_but_in_a_stream() {
 }
 
 #[test]
+fn importer_holds_nothing_once_all_of_its_inputs_are_traces() {
+    let log = written("messages/histories.jsonl");
+    let mut importer = Importer::new(importing::options());
+    for name in ["first", "second"] {
+        importer.open(name);
+        importer.push(log.as_bytes());
+        importer.end();
+        assert!(importer.held() > 0);
+        assert!(std::iter::from_fn(|| importer.next()).all(|run| run.is_ok()));
+        assert_eq!(importer.held(), 0);
+    }
+}
+
+#[test]
 fn conversations_that_alternate_are_a_run_for_each_unless_they_are_nine() {
     let text = |role: &str, text: String| json!({ "role": role, "content": text });
     let request = |(conversation, rounds): (usize, usize)| {
