@@ -95,8 +95,7 @@ const vectors = (count) => {
 };
 
 /** Logs of all formats. */
-const LOGS = readLogs()
-	.filter(({ root }) => root === written)
+const LOGS = readLogs([written])
 	.flatMap(({ paths }) => paths)
 	.filter((path) => !path.includes("facts"));
 

@@ -1,6 +1,6 @@
 /** Conversations to import, and results of imports. */
-
 import assert from "node:assert/strict";
+
 /** Messages of one run, which asks for `objective`. */
 export const conversation = (objective, answer = "Done.") => [
 	{ role: "user", content: objective },

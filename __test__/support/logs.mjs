@@ -61,11 +61,11 @@ const withWord = (log) =>
 		: { ...log, errors: [{ line: null, code: "NO_TRACE" }] };
 
 /**
- * Returns all logs, by folder: the paths of the files, and their results.
+ * Returns the logs below these folders, by folder: the paths of the files, and their results.
  * @returns {{ root: string, name: string, paths: string[], golden: any[] }[]}
  */
-export const readLogs = () =>
-	logRoots.filter(existsSync).flatMap((root) =>
+export const readLogs = (roots = logRoots) =>
+	roots.filter(existsSync).flatMap((root) =>
 		readdirSync(join(root, "golden"))
 			// Results with other options are separate.
 			.filter((file) => file !== "options.json")

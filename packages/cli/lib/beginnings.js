@@ -60,7 +60,7 @@ function textOf(file, path) {
 }
 
 /** The time of a file, which is the first one in its beginning, or when it was changed, and its size; nothing if unknown. */
-function factOf(path) {
+function timeAndSizeOf(path) {
 	let file;
 	try {
 		file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -75,4 +75,4 @@ function factOf(path) {
 	}
 }
 
-module.exports = { decoder, factOf };
+module.exports = { decoder, timeAndSizeOf };

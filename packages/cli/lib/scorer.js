@@ -81,7 +81,7 @@ const PATIENCE_MS = 15_000;
 async function boundsOf(store) {
 	const signal = AbortSignal.timeout(PATIENCE_MS);
 	const header = await store?.header({ signal }).catch(require("./store.js").failed);
-	return header && { maxElements: header.maxElements, ttlMs: header.ttlMs ?? undefined };
+	return header ? { maxElements: header.maxElements, ttlMs: header.ttlMs ?? undefined } : undefined;
 }
 
 /**
@@ -100,9 +100,7 @@ async function openScorer(job, { saved = false, again = !saved } = {}) {
 	if (store && saved) job.output.unfinished?.follow(store);
 	const file = saved && memory !== undefined && (await memoryOf(memory, job));
 	const profiles = await profilesOf(job);
-	const scorer = await job.until(
-		scorerOf(options, { bounds: bounds ?? undefined, profiles, saved, store }),
-	);
+	const scorer = await job.until(scorerOf(options, { bounds, profiles, saved, store }));
 	atEnd(() => scorer.close());
 	// This also reads the store.
 	if (options.embedder === "required" || (store && saved)) await job.until(scorer.warmup());

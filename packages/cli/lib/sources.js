@@ -5,7 +5,7 @@ const { relative, sep } = require("node:path");
 const { addAbortSignal } = require("node:stream");
 const { setImmediate } = require("node:timers/promises");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
-const { decoder, factOf } = require("./beginnings.js");
+const { decoder, timeAndSizeOf } = require("./beginnings.js");
 const { claimInput, isStandardOutput } = require("./claims.js");
 const { InputError, cannot } = require("./exit.js");
 const { count, warn } = require("./terminal.js");
@@ -194,7 +194,7 @@ const SOME = 200;
 async function inOrder(sources, signal, onRead) {
 	const files = sources.filter(({ isStream }) => !isStream);
 	for (const [index, source] of files.entries()) {
-		Object.assign(source, factOf(source.path));
+		Object.assign(source, timeAndSizeOf(source.path));
 		if (index % SOME > 0) continue;
 		onRead(index);
 		await setImmediate();
