@@ -291,17 +291,22 @@ struct Brackets {
 impl Brackets {
     /// Returns the number of bytes up to the end of the document; `None` if more are needed.
     fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
-        for (index, byte) in bytes.iter().enumerate() {
+        let mut place = 0;
+        while let Some(byte) = bytes.get(place) {
+            place += 1;
             match byte {
                 _ if self.is_escaped => self.is_escaped = false,
                 b'"' => self.is_in_string = !self.is_in_string,
                 b'\\' => self.is_escaped = self.is_in_string,
-                _ if self.is_in_string => {}
+                _ if self.is_in_string => {
+                    let rest = &bytes[place..];
+                    place += memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+                }
                 b'{' | b'[' => self.depth += 1,
                 b'}' | b']' => {
                     self.depth -= 1;
                     if self.depth == 0 {
-                        return Some(index + 1);
+                        return Some(place);
                     }
                 }
                 _ => {}

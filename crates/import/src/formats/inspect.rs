@@ -69,7 +69,10 @@ fn milliseconds(seconds: Option<Value>) -> Option<u64> {
 /// Returns the messages and the input of a sample with attachments in place of references to them; `None`
 /// without attachments. The error is that they are too large.
 fn attached(sample: Value) -> Option<Result<Document<'static>, Full>> {
-    let attachments: HashMap<_, _> = sample.object("attachments")?.members().collect();
+    let all = sample.object("attachments")?.members();
+    // Not doubled again and again, as there may be many.
+    let mut attachments = HashMap::with_capacity(all.clone().count());
+    attachments.extend(all);
     if attachments.is_empty() {
         return None;
     }

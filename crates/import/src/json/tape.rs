@@ -28,8 +28,10 @@ pub mod tag {
     /// With the place after them.
     pub const ARRAY: u32 = 9;
     pub const OBJECT: u32 = 10;
-    /// An object of many members, which ends with a word that has the [`name_bit`](super::name_bit) of each name.
+    /// An object of several members, which ends with a word that has the [`name_bit`](super::name_bit) of each name.
     pub const LARGE_OBJECT: u32 = 11;
+    /// The same, of which no two names have the same bit, so none is there twice.
+    pub const DISTINCT_OBJECT: u32 = 12;
 }
 
 /// A JSON text with an index of its values.
@@ -60,7 +62,7 @@ fn name_bit(name: &[u8]) -> u32 {
 pub const NAME_WORDS: u32 = 2;
 
 /// The most members of an object whose names are all compared.
-const FEW: u32 = 4;
+const FEW: u32 = 2;
 
 /// An array or object to which values are added.
 pub struct Open {
@@ -151,7 +153,8 @@ impl Index {
     /// Ends an array or object.
     pub fn end(&mut self, Open { at, members, name_bits }: Open) -> Result<(), Full> {
         if members > FEW {
-            self.words[at] = tag::LARGE_OBJECT;
+            let is_distinct = name_bits.count_ones() == members;
+            self.words[at] = if is_distinct { tag::DISTINCT_OBJECT } else { tag::LARGE_OBJECT };
             self.push(&[name_bits])?;
         }
         let end = self.words.len();
@@ -189,7 +192,7 @@ impl Index {
         match word & 0xf {
             tag::UNSIGNED | tag::SIGNED | tag::FLOAT => at + 3,
             tag::TEXT | tag::UNESCAPED => at + 2,
-            tag::ARRAY | tag::OBJECT | tag::LARGE_OBJECT => word >> TAG_BITS,
+            tag::ARRAY.. => word >> TAG_BITS,
             _ => at + 1,
         }
     }
@@ -235,23 +238,23 @@ impl Tape<'_> {
 
     /// Returns the place of the last value with this name in the object at a place.
     pub fn find(&self, at: u32, name: &str) -> Option<u32> {
-        let word = self.index.words[at as usize];
-        let mut end = word >> TAG_BITS;
-        match word & 0xf {
+        let words = &*self.index.words;
+        let end = self.end_of_members(at);
+        match self.tag(at) {
+            ..tag::OBJECT => return None,
             tag::OBJECT => {}
-            tag::LARGE_OBJECT => {
-                end -= 1;
-                if self.index.words[end as usize] & name_bit(name.as_bytes()) == 0 {
-                    return None;
-                }
-            }
-            _ => return None,
+            _ if words[end as usize] & name_bit(name.as_bytes()) == 0 => return None,
+            _ => {}
         }
+        let is_distinct = self.tag(at) == tag::DISTINCT_OBJECT;
         let (mut place, mut found) = (at + 1, None);
         while place < end {
             let value = place + NAME_WORDS;
             if self.has_text(place, name) {
                 found = Some(value);
+                if is_distinct {
+                    break;
+                }
             }
             place = self.after(value);
         }
@@ -261,7 +264,7 @@ impl Tape<'_> {
     /// Returns the place after the members of the object at a place.
     #[inline]
     pub fn end_of_members(&self, at: u32) -> u32 {
-        self.after(at) - u32::from(self.tag(at) == tag::LARGE_OBJECT)
+        self.after(at) - u32::from(self.tag(at) > tag::OBJECT)
     }
 
     /// Returns the place after the value at a place.

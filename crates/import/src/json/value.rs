@@ -44,7 +44,7 @@ impl<'d> Value<'d> {
             tag::TRUE => Kind::Bool(true),
             tag::TEXT | tag::UNESCAPED => Kind::String(tape.text_at(at).unwrap_or_default()),
             tag::ARRAY => Kind::Array(Array::new(tape, at + 1, tape.after(at))),
-            tag::OBJECT | tag::LARGE_OBJECT => Kind::Object(self),
+            tag::OBJECT.. => Kind::Object(self),
             _ => tape.number_at(at).map_or(Kind::Null, Kind::Number),
         }
     }
@@ -61,7 +61,7 @@ impl<'d> Value<'d> {
     }
 
     pub fn is_null(self) -> bool {
-        matches!(self.kind(), Kind::Null)
+        self.tape.tag(self.at) == tag::NULL
     }
 
     pub fn is_string(self) -> bool {
@@ -69,11 +69,11 @@ impl<'d> Value<'d> {
     }
 
     pub fn is_array(self) -> bool {
-        self.as_array().is_some()
+        self.tape.tag(self.at) == tag::ARRAY
     }
 
     pub fn is_object(self) -> bool {
-        matches!(self.tape.tag(self.at), tag::OBJECT | tag::LARGE_OBJECT)
+        self.tape.tag(self.at) >= tag::OBJECT
     }
 
     pub fn as_str(self) -> Option<&'d str> {
