@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file
 
-PINS_FILE = Path(__file__).resolve().parent.parent / "tools" / "pins.json"
+PINS_FILE = Path(__file__).resolve().parent / "pins.json"
 
 LAYERS = 6
 WIDTH = 384
@@ -43,7 +43,7 @@ Weights = namedtuple("Weights", "word position token_type norm layers")
 
 
 def model_pins():
-    """The entry of tools/pins.json that says which model this is, with its files' digests."""
+    """The entry of pins.json that says which model this is, with its files' digests."""
     return json.loads(PINS_FILE.read_text(encoding="utf-8"))["model"]
 
 

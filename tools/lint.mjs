@@ -10,7 +10,7 @@ const FORMATS = "crates/import/src/formats";
 const requirements = join(root, "tools/lint-requirements.txt");
 const wheels = installWheels("lint", requirements, `${process.platform}-${process.arch}`);
 const ruff = join(wheels, "bin/ruff");
-const folders = ["model", "tools", "benchmark", "crates", "examples", "__test__/models"];
+const folders = ["model", "benchmark", "crates", "examples", "__test__/models"];
 
 run("cargo", ["fmt", "--all", "--check"]);
 run("cargo", ["fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"]);

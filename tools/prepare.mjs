@@ -78,9 +78,7 @@ export function prepareModel() {
 
 /** Models for tests: a plain export as the reference, and small custom ones. */
 export const prepareTestModels = () =>
-	step("models for tests", () =>
-		assets("models for tests", "--plain", "benchmark/.model", "--own-models", "__test__/.models"),
-	);
+	step("models for tests", () => assets("models for tests", "--test-models"));
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
 	const bench = process.argv.includes("--bench");

@@ -137,7 +137,7 @@ test("a library that cannot be loaded concerns only what needs it", async (t) =>
 	};
 	const place = join(temporaryFolder(t), "library");
 	const input = {
-		model: "../tools/custom-model",
+		model: "data/custom-model",
 		library: place,
 		installed: library,
 		trace: trace(),

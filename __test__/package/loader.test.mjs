@@ -164,7 +164,7 @@ test("LIBRARY_UNAVAILABLE says what to install when ONNX Runtime is needed, and 
 	const body = async ({ input }) => {
 		const { createRequire } = await import("node:module");
 		const { Scorer } = createRequire(input.entry)(input.entry);
-		const custom = { model: "../tools/custom-model", pooling: "mean" };
+		const custom = { model: "data/custom-model", pooling: "mean" };
 		const codes = [];
 		for (const options of [{}, { backend: "onnx" }, custom]) {
 			const scorer = new Scorer({ ...options, embedder: "required" });

@@ -109,7 +109,7 @@ export class Workspace {
 		const folder = join(this.folder, "projects", name);
 		cpSync(join(here, "fixtures"), folder, { recursive: true });
 		cpSync(join(root, "examples/recipes"), join(folder, "recipes"), { recursive: true });
-		cpSync(join(root, "tools/custom-model"), join(folder, "custom-model"), { recursive: true });
+		cpSync(join(root, "__test__/data/custom-model"), join(folder, "custom-model"), { recursive: true });
 		const all = {
 			"package.json": '{ "name": "project", "private": true, "type": "module" }\n',
 			// Not every installer reads npm's environment variables.

@@ -1,6 +1,6 @@
 /** The steps that make a platform package, shared by several commands. */
-import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { fingerprint, once } from "./cache.mjs";
 import { capture, fail, root, run } from "./run.mjs";
 import { logged } from "./steps.mjs";
@@ -18,20 +18,37 @@ export function platformName() {
 /** The target triple of this machine. */
 export const host = () => /^host: (.*)$/m.exec(capture("rustc", ["-vV"]) ?? "")?.[1];
 
-/** The command that starts Python 3 here. */
+/** The command that starts Python here, of a version for which the lists of requirements have digests. */
 export function python() {
 	const command = process.platform === "win32" ? "python" : "python3";
-	if (!capture(command, ["--version"])?.includes("Python 3"))
-		fail(`${command} is missing: install Python 3.11 or later (it builds the embedding model)`);
+	if (!/^Python 3\.1[1-4]\b/.test(capture(command, ["--version"])))
+		fail(`${command} is missing: install Python 3.11 to 3.14 (it builds the embedding model)`);
 	return command;
+}
+
+/** A Python that has pip: the one here, or that of a virtual environment in the cache. */
+function pythonWithPip() {
+	if (capture(python(), ["-m", "pip", "--version"])) return python();
+	// On Debian, it is a package of its own: python3-venv.
+	const folder = once("pip", (target) => run(python(), ["-m", "venv", target]));
+	return join(folder, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
 }
 
 /** The folder into which pip installs what a list of requirements has, once for each `system`. */
 export function installWheels(name, requirements, system, options = []) {
-	const flags = ["--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes", "--no-compile"];
+	const flags = [
+		"--quiet",
+		"--disable-pip-version-check",
+		"--no-deps",
+		"--only-binary=:all:",
+		"--require-hashes",
+		"--no-compile",
+	];
 	return once(`${name}-${fingerprint(requirements)}-${system}`, (target) => {
 		const files = ["--target", target, "--requirement", requirements];
-		run(python(), ["-m", "pip", "install", ...flags, ...options, ...files]);
+		// Settings that forbid work outside of a virtual environment do not apply to us.
+		const env = { ...process.env, PIP_REQUIRE_VIRTUALENV: "0", PIP_USER: "0" };
+		run(pythonWithPip(), ["-m", "pip", "install", ...flags, ...options, ...files], { env });
 	});
 }
 
@@ -55,27 +72,24 @@ export async function cargo(name, args, env) {
 	return library;
 }
 
+/** Copies a file, unless the other one has its contents. Running processes keep what they have opened. */
+export function put(from, to) {
+	const content = readFileSync(from);
+	if (existsSync(to) && content.equals(readFileSync(to))) return;
+	mkdirSync(dirname(to), { recursive: true });
+	writeFileSync(`${to}.new`, content);
+	renameSync(`${to}.new`, to);
+}
+
 /** Installs the addon of this machine into the checkout. */
 export function installAddon(library) {
 	const name = platformName();
-	const addon = join(root, "npm", name, `scoring.${name}.node`);
-	const content = readFileSync(library);
-	if (existsSync(addon) && content.equals(readFileSync(addon))) return;
-	// Running processes keep the old addon.
-	writeFileSync(`${addon}.new`, content);
-	renameSync(`${addon}.new`, addon);
+	put(library, join(root, "npm", name, `scoring.${name}.node`));
 }
 
-/** Runs tools/assets.py, as a step of that name, with these options. */
-export function assets(name, ...options) {
-	const source = process.env.KNOWLEDGEPULSE_MODEL_SOURCE;
-	return logged(name, [
-		python(),
-		"tools/assets.py",
-		...options,
-		...(source ? ["--model-source", source] : []),
-	]);
-}
+/** Runs tools/model.mjs, as a step of that name, with these options. */
+export const assets = (name, ...options) =>
+	logged(name, [process.execPath, "tools/model.mjs", ...options]);
 
 /** Puts the model into a platform package. */
 export const platformAssets = (platform) => assets("model", "--platform", platform);
@@ -107,7 +121,7 @@ ${OPENED.map((file) => `\treadFileSync(join(__dirname, "model/${file}"));\n`).jo
 /** Writes the files that are the same or similar in all platform packages: notices, and the module. */
 export function writeCommonFiles(platform) {
 	const folder = join(root, "npm", platform);
-	copyFileSync(NOTICES, join(folder, basename(NOTICES)));
+	put(NOTICES, join(folder, basename(NOTICES)));
 	const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 	writeFileSync(join(folder, manifest.main), entry(platform));
 }

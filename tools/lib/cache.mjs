@@ -7,7 +7,7 @@ import { fail, npm, run } from "./run.mjs";
 
 const NAME = "knowledgepulse-scoring";
 
-/** The shared folder; tools/assets/common.py has the same one. */
+/** The shared folder. */
 export function cacheFolder() {
 	const { KNOWLEDGEPULSE_CACHE, LOCALAPPDATA, XDG_CACHE_HOME } = process.env;
 	if (KNOWLEDGEPULSE_CACHE) return resolve(KNOWLEDGEPULSE_CACHE);
@@ -44,8 +44,12 @@ export function once(name, fill) {
 export const digest = (algorithm, file, encoding) =>
 	createHash(algorithm).update(readFileSync(file)).digest(encoding);
 
-/** The first digits of the digest of a file, to name a folder by. */
-export const fingerprint = (file) => digest("sha256", file, "hex").slice(0, 16);
+/** The first digits of the digest of files, to name a folder by. */
+export function fingerprint(...files) {
+	const hash = createHash("sha256");
+	for (const file of files) hash.update(readFileSync(file));
+	return hash.digest("hex").slice(0, 16);
+}
 
 /** Returns the folder of an npm package at a pinned version, installed only here. */
 export function installPackage({ requirement, file, integrity }) {

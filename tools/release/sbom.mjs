@@ -50,7 +50,7 @@ function model({ name, revision, license: id, files }) {
 
 function addon() {
 	const bom = crates();
-	const bundled = model(read("tools", "pins.json").model);
+	const bundled = model(read("model", "pins.json").model);
 	bom.components.push(bundled);
 	const own = bom.metadata.component["bom-ref"];
 	bom.dependencies.find(({ ref }) => ref === own).dependsOn.push(bundled["bom-ref"]);

@@ -1,7 +1,7 @@
 """The figures of a calibration compared with scikit-learn, SciPy and numpy.
 
     cargo build -p knowledgepulse-calibrate --example calibrate
-    python3 tools/assets.py --reference target/debug/examples/calibrate
+    node tools/model.mjs --reference target/debug/examples/calibrate
 
 The rows are those of rows.jsonl, the calibration what the example `calibrate` prints of them.
 """
