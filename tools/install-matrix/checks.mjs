@@ -1,25 +1,17 @@
 /** Checks besides the matrix. Each returns one line about what it found, or throws. */
-import {
-	existsSync,
-	readdirSync,
-	readFileSync,
-	statSync,
-	symlinkSync,
-	writeFileSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { host } from "../lib/build.mjs";
-import { execute, must } from "../lib/process.mjs";
+import { must } from "../lib/process.mjs";
 import { root } from "../lib/run.mjs";
-import { INSTALLED_LIMIT } from "../package/check.mjs";
-import { checkDocumentation, filesOf } from "./deployments.mjs";
-import { cliForms, judge } from "./forms.mjs";
+import { checkDocumentation } from "./deployments.mjs";
+import { cliForm, judge } from "./forms.mjs";
 import { cliInstallers, npmInstaller, onnxRuntimes } from "./installers.mjs";
 import { sdkInstallers } from "./sdk.mjs";
-import { oldestNode, runtimes } from "./tools.mjs";
+import { npm, oldestNode, runtimes, toolNode } from "./tools.mjs";
 import { PACKAGE } from "./workspace.mjs";
 
-const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+const withModules = runtimes.filter(({ layouts }) => layouts.node_modules);
 
 /** A run with network access would prove nothing. */
 async function checkIsolation(workspace) {
@@ -38,12 +30,6 @@ async function checkIsolation(workspace) {
 	return `the registry's port answers outside, ${inside.stdout.trim()} in a cell (${workspace.isolated.join(" ")})`;
 }
 
-/** The length of all files below a folder, which is not the space that they take on this disk. */
-const bytesIn = (folder) =>
-	readdirSync(folder, { recursive: true, withFileTypes: true })
-		.filter((entry) => entry.isFile())
-		.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
-
 /** One addon for the platform, and none for others. */
 async function checkSelection(workspace) {
 	const { folder } = await workspace.project(npmInstaller);
@@ -57,7 +43,7 @@ async function checkSelection(workspace) {
 /** The lock files of the installers. */
 const LOCKS = ["package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock"];
 
-/** In the projects with the SDK, our package is installed in place of transformers.js. */
+/** In the projects with the SDK, our package is installed in place of transformers.js, and not beside it. */
 async function checkReplacement(workspace) {
 	for (const installer of sdkInstallers) {
 		const { folder } = await workspace.project(installer);
@@ -66,33 +52,7 @@ async function checkReplacement(workspace) {
 		if (!lock.includes(`${PACKAGE}-transformers`) || /onnxruntime-web/.test(lock))
 			throw new Error(`${installer.name}: ${file} names the wrong packages`);
 	}
-	const { folder } = await workspace.project(sdkInstallers[0]);
-	// The SDK and what it depends on are not ours to limit.
-	const scope = join(folder, "node_modules", dirname(PACKAGE));
-	const own = readdirSync(scope).filter((name) => name !== "sdk");
-	const size = own.reduce((sum, name) => sum + bytesIn(join(scope, name)), 0);
-	if (size > INSTALLED_LIMIT) throw new Error(`${megabytes(size)} installed beside the SDK`);
-	return `the real transformers.js is in none of ${sdkInstallers.length} lock files; ${megabytes(size)} installed by npm beside the SDK`;
-}
-
-/** Without the model, the SDK works as without transformers.js. */
-async function checkReplacementWithoutModel(workspace) {
-	const run = async (installer, file) => {
-		const project = await workspace.project(installer);
-		const command = [...oldestNode.layouts.node_modules, file];
-		const { problem, stdout, stderr } = await workspace.run(
-			["env", "KNOWLEDGEPULSE_SCORING_EMBEDDER=off", ...command],
-			project,
-		);
-		if (problem) throw new Error(`${file}: ${problem}\n${stderr}`);
-		return JSON.parse(stdout).scores.join();
-	};
-	const scores = await run(npmInstaller, "score.mjs");
-	for (const file of ["sdk.mjs", "sdk.cjs"]) {
-		const found = await run(sdkInstallers[0], file);
-		if (found !== scores) throw new Error(`${file}: scores ${found} for ${scores}`);
-	}
-	return `the SDK's scores are those of novelty 0.5: ${scores}`;
+	return `the real transformers.js is in none of ${sdkInstallers.length} lock files`;
 }
 
 /** `npx` and similar programs, without an installation. */
@@ -107,7 +67,7 @@ async function checkExecution(workspace) {
 				seconds: 180,
 			},
 		);
-		const problem = judge(stdout, cliForms[0]);
+		const problem = judge(stdout, cliForm);
 		if (problem) throw new Error(`${name}: ${problem}\n${stderr}`);
 	}
 	return `kp-score runs by ${cliInstallers.length} installers without being installed`;
@@ -131,11 +91,11 @@ function callsIn(log) {
 		.map((line) => line.replace(/0x[0-9a-f]+|\b\d+\b/g, "N"));
 }
 
-async function watch(workspace, project, args, runtime = oldestNode) {
+async function watch(workspace, project, args) {
 	const log = join(workspace.folder, "strace.log");
 	const strace = ["strace", "-f", "-qq", "-o", log, "-e", `trace=${CALLS}`];
 	// Disables io_uring, which strace does not see.
-	const node = ["env", "UV_USE_IO_URING=0", ...runtime.layouts.node_modules];
+	const node = ["env", "UV_USE_IO_URING=0", ...oldestNode.layouts.node_modules];
 	const ended = await workspace.run([...strace, ...node, ...args], project);
 	if (ended.problem) throw new Error(`${ended.problem}\n${ended.stderr}`);
 	const calls = callsIn(readFileSync(log, "utf8"));
@@ -153,55 +113,23 @@ function beyond(calls, others) {
 	});
 }
 
-/** Traces the system calls of a run, which must attempt no connection and write no file. */
+/** Traces the system calls of a run, which must attempt no connection, write no file, and open nothing of ONNX Runtime. */
 async function checkQuiet(workspace) {
-	if ((await execute(["strace", "--version"])).problem)
-		throw new Error("strace is missing: install it");
-	const project = await workspace.project(npmInstaller);
+	const project = await workspace.project(onnxRuntimes[0].installer);
 	const scoring = await watch(workspace, project, ["score.mjs"]);
 	const wrong = judge(scoring.stdout);
 	if (wrong) throw new Error(wrong);
 	if (!scoring.calls.some((call) => /model\.bin", O_RDONLY/.test(call)))
 		throw new Error("the log lacks the opening of the model: it is incomplete");
+	const runtime = scoring.calls.filter((call) => /node_modules\/onnxruntime|libonnx/.test(call));
 	const milliseconds = Math.ceil(scoring.seconds * 1000);
 	const idle = await watch(workspace, project, ["idle.mjs", `${milliseconds}`]);
-	const more = beyond(scoring.changing, idle.changing);
+	const more = [...beyond(scoring.changing, idle.changing), ...runtime];
 	if (more.length > 0) throw new Error(more.join("\n"));
 	return (
 		`0 network calls and 0 writing calls (open, create, rename, remove) in a run of ${scoring.seconds.toFixed(1)} s on ${oldestNode.name}, ` +
 		`beyond the ${idle.changing.length} that Node makes by itself; ${scoring.calls.length - scoring.changing.length} files were opened to be read`
 	);
-}
-
-/** Scores by default open nothing of ONNX Runtime. */
-async function checkNative(workspace) {
-	const project = await workspace.project(onnxRuntimes[0].installer);
-	for (const runtime of runtimes) {
-		const { calls } = await watch(workspace, project, ["batch.mjs"], runtime);
-		const opened = calls.filter((call) => /node_modules\/onnxruntime|libonnxruntime/.test(call));
-		if (opened.length > 0 || !calls.some((call) => /model\.bin/.test(call)))
-			throw new Error(`${runtime.name}: ${opened.join(", ") || "no model is opened"}`);
-	}
-	return `default scores on ${runtimes.length} runtimes open 0 files of ONNX Runtime`;
-}
-
-/** The files of the platform package that a run opens must be those that tools find in the source. */
-async function checkTracing(workspace) {
-	const project = await workspace.project(onnxRuntimes[0].installer);
-	const { calls } = await watch(workspace, project, ["custom.mjs"]);
-	const platform = `${PACKAGE}-linux-x64-gnu/`;
-	const inPackage = new RegExp(`${platform}([^"]*)`);
-	// Libraries of the system are looked for there too.
-	const isThere = (name) => existsSync(join(project.folder, "node_modules", platform, name));
-	const namesIn = (texts) => {
-		const found = texts.flatMap((text) => inPackage.exec(text)?.[1] ?? []);
-		return [...new Set(found)].filter(isThere).sort();
-	};
-	const opened = namesIn(calls);
-	const traced = namesIn(await filesOf("custom.mjs", project.folder));
-	if (opened.join() !== traced.join())
-		throw new Error(`opened: ${opened.join(", ")}; traced: ${traced.join(", ")}`);
-	return `${opened.length} files of the platform package are opened, and as many traced: ${opened.join(", ")}`;
 }
 
 /** The line of the README that packs a clone and installs it, in a project that has the clone as `scoring`. */
@@ -210,7 +138,7 @@ async function checkClone(workspace) {
 	const readme = readFileSync(join(root, "README.md"), "utf8");
 	const [line] = /^\(cd scoring .*$/m.exec(readme);
 	const [, code] = /^```js\n([\s\S]*?)^```/m.exec(readme);
-	const cwd = workspace.elsewhere();
+	const cwd = workspace.folderOf("clone");
 	symlinkSync(root, join(cwd, "scoring"));
 	writeFileSync(join(cwd, "package.json"), '{ "type": "module" }');
 	// The addon that .ci/run has built.
@@ -225,18 +153,58 @@ async function checkClone(workspace) {
 	return `scores ${expected} as the README says; kp-score ${cli.stdout.trim()}`;
 }
 
-export const checks = [
-	{ name: "README's installation from a clone", check: checkClone },
-	{ name: "documented settings", check: checkDocumentation },
-	{ name: "file tracing", check: checkTracing },
-	{ name: "default scores", check: checkNative },
-	{ name: "no network in a cell", check: checkIsolation },
-	{ name: "platform selection", check: checkSelection },
-	{ name: "command line, not installed", check: checkExecution },
-	{ name: "quiet at run time", check: checkQuiet },
-	{ name: "SDK without transformers.js", check: checkReplacement },
-	{
-		name: "SDK without transformers.js and model",
-		check: checkReplacementWithoutModel,
-	},
-];
+/** The error with which loading fails in a project. */
+async function explain(workspace, project, command) {
+	const { stdout, stderr } = await workspace.run([...command, "explain.cjs"], project);
+	if (!stdout.startsWith('{"code":"ADDON_NOT_FOUND"')) throw new Error(stdout + stderr);
+	return JSON.parse(stdout).message;
+}
+
+/** Without the platform package, loading fails, and scoring works after the advised command. */
+async function checkAdvice(workspace) {
+	const project = await workspace.project({
+		name: "npm without optional dependencies",
+		install: (spec) => [...npm, "install", "--omit=optional", spec],
+	});
+	let advice;
+	for (const { layouts } of withModules)
+		advice = /npm install (@\S+\d)/.exec(
+			await explain(workspace, project, layouts.node_modules),
+		)[1];
+	await must([...npm, "install", advice], { cwd: project.folder, env: project.env, seconds: 180 });
+	for (const { name, layouts } of withModules) {
+		const { stdout, stderr } = await workspace.run([...layouts.node_modules, "score.mjs"], project);
+		const wrong = judge(stdout);
+		if (wrong) throw new Error(`after npm install ${advice}, ${name}: ${wrong}\n${stderr}`);
+	}
+	return `ADDON_NOT_FOUND on ${withModules.length} runtimes, repaired by \`npm install ${advice}\``;
+}
+
+/** Where the addon may not be loaded, the error names why. */
+async function checkForbidden(workspace) {
+	const project = await workspace.project(npmInstaller);
+	const deno = runtimes.find(({ name }) => name === "Deno").layouts.node_modules;
+	const mount = 'mount --bind "$0" "$0" && mount -o remount,bind,noexec "$0" && exec "$@"';
+	const folder = join(project.folder, "node_modules", `${PACKAGE}-linux-x64-gnu`);
+	const commands = {
+		"--allow-ffi": deno.filter((option) => option !== "--allow-ffi"),
+		noexec: ["unshare", "-m", "sh", "-c", mount, folder, toolNode],
+	};
+	for (const [reason, command] of Object.entries(commands)) {
+		const message = await explain(workspace, project, command);
+		if (!message.includes(reason) || message.includes("npm install")) throw new Error(message);
+	}
+	return `the error names ${Object.keys(commands).join(" and ")}`;
+}
+
+export const checks = {
+	"README's installation from a clone": checkClone,
+	"documented settings": checkDocumentation,
+	"no network in a cell": checkIsolation,
+	"platform selection": checkSelection,
+	"command line, not installed": checkExecution,
+	"quiet at run time": checkQuiet,
+	"SDK without transformers.js": checkReplacement,
+	"installed with --omit=optional": checkAdvice,
+	"addon that may not be loaded": checkForbidden,
+};

@@ -2,11 +2,11 @@
  * Deployments. What a tool makes, and what its documentation says to deploy beside it, is moved into an empty folder
  * and started there without sources, network and home folder. The scores must be those of the project to the bit.
  *
- * `tool` and `setting` are a row of the table in docs/install.md. A project with more `packages` is only built
- * where its `part` is asked for. `build` gives the commands, `output` the paths to move, where `/.` is the
- * contents of a folder, and `trace` the program whose files are found by nft; `start` is the command in the new
- * folder. A server is asked for `serves` once. `again` is the source of a novelty that is 0. `refuses`: starting must fail with {@link REFUSAL}.
- * `library` is the version of ONNX Runtime by which it scores.
+ * A deployment is a form, which is run by Node 24 by default. `tool` and `setting` are a row of the table in
+ * docs/install.md. A project with more `packages` is only built where its `part` is asked for. `output` has the paths to
+ * move, where `/.` is the contents of a folder, and `trace` the program whose files are found by nft; `file` is started in
+ * the new folder. A `standalone` one runs without a runtime, and `elsewhere` starts it in another folder. A server is
+ * asked for `serves` once. `again` is the source of a novelty that is 0. `refuses`: starting must fail with {@link REFUSAL}.
  * All are started beside files of somebody else, which must not be used.
  */
 import assert from "node:assert/strict";
@@ -15,15 +15,73 @@ import { dirname, join, resolve } from "node:path";
 import { must, tail } from "../lib/process.mjs";
 import { root as repository } from "../lib/run.mjs";
 import { ROUTES, TRACES } from "./fixtures.mjs";
-import { bundleForms, judge } from "./forms.mjs";
-import { npmInstaller } from "./installers.mjs";
+import { judge, SERVER_RUNTIMES } from "./forms.mjs";
+import { beside, npmInstaller } from "./installers.mjs";
 import { bun, entryOf, here, node, tool, toolNode } from "./tools.mjs";
 import { PACKAGE } from "./workspace.mjs";
 
-const BUILD_SECONDS = 540;
 const MODULES = "node_modules";
 const ADDON = "scoring.linux-x64-gnu.node";
 const REFUSAL = /Mark @knowledgepulse\/scoring as external/;
+
+/** A command whose arguments are separated by spaces. */
+const command = (program, args) => [...program, ...args.split(" ")];
+
+const bundle = (row, name, build, file) => ({
+	...row,
+	name,
+	build,
+	file,
+	output: [file, MODULES],
+	on: SERVER_RUNTIMES,
+});
+
+/** The rows of the table in docs/install.md, whose settings the builds have. */
+const ESBUILD = { tool: "esbuild", setting: `--external:${PACKAGE}` };
+const BUN = { tool: "Bun's bundler", setting: `--target=node --external ${PACKAGE}` };
+const PACK = {
+	tool: "webpack, Rspack",
+	setting: 'externals: /^@knowledgepulse\\//, externalsType: "commonjs"',
+};
+const ROLLUP = {
+	tool: "Rollup, Rolldown (tsdown)",
+	setting: "external: [/^@knowledgepulse\\//]",
+};
+/** An executable reads package.json, which leads to the entry points, only if built with this option. */
+const COMPILE = {
+	tool: "Bun, executable",
+	setting: `--compile --compile-autoload-package-json --external ${PACKAGE}`,
+};
+
+const esbuild = [tool("esbuild/bin/esbuild")];
+
+const esbuilt = (extension, format) => {
+	const file = `out/esbuild.${extension}`;
+	const args = `score.${extension} --bundle --platform=node --format=${format} ${ESBUILD.setting} --outfile=${file}`;
+	return bundle(ESBUILD, `esbuild, ${format}`, command(esbuild, args), file);
+};
+
+const packed = (bundler) =>
+	["mjs", "cjs"].map((extension) => {
+		const build = [toolNode, join(here, "pack.mjs"), entryOf(bundler), `out/${bundler}`];
+		return bundle(PACK, `${bundler}, ${extension}`, build, `out/${bundler}/score.${extension}`);
+	});
+
+const rolled = (name, program) => {
+	const file = `out/${name}.mjs`;
+	const args = `--config rollup.config.mjs --file ${file}`;
+	return bundle(ROLLUP, name, command([toolNode, tool(program)], args), file);
+};
+
+const compiled = (row, name, entry, more) => ({
+	...row,
+	name: `bun build --compile${name}`,
+	build: command([bun], `build ${entry} ${COMPILE.setting} --outfile=out/${entry}.compiled`),
+	file: `out/${entry}.compiled`,
+	output: [`out/${entry}.compiled`, MODULES],
+	standalone: true,
+	...more,
+});
 
 const next = (bundler) => ({
 	name: `Next.js, ${bundler}`,
@@ -36,58 +94,56 @@ const next = (bundler) => ({
 		"app/layout.js": "export default ({ children }) => <html><body>{children}</body></html>;\n",
 		"app/score/route.js": ROUTES.next,
 	}),
-	build: [[toolNode, "node_modules/next/dist/bin/next", "build", `--${bundler}`]],
+	build: [toolNode, "node_modules/next/dist/bin/next", "build", `--${bundler}`],
 	output: [".next/standalone/."],
-	start: ["server.js"],
+	file: "server.js",
 	serves: "/score",
 });
 
-const rollup = (name, program) => {
-	const bundle = `out/${name}.mjs`;
-	return {
-		name,
-		tool: "Rollup, Rolldown (tsdown)",
-		setting: "external: [/^@knowledgepulse\\//]",
-		build: [[toolNode, tool(program), "--config", "rollup.config.mjs", "--file", bundle]],
-		output: [bundle, MODULES],
-		start: [bundle],
-	};
-};
-
-/** The bundles of the forms, and what is not one. */
 export const deployments = [
-	...bundleForms
-		.filter(({ name }) => !name.endsWith(", CJS"))
-		.map(({ build, file, standalone, ...form }) => ({
-			...form,
-			build: [build.command],
-			output: [file, MODULES],
-			start: [file],
-			runtime: standalone ? [] : undefined,
-		})),
-	rollup("Rollup", "rollup/dist/bin/rollup"),
-	rollup("Rolldown", "rolldown/bin/cli.mjs"),
+	esbuilt("mjs", "esm"),
+	esbuilt("cjs", "cjs"),
+	...["webpack", "@rspack/core"].flatMap(packed),
+	rolled("Rollup", "rollup/dist/bin/rollup"),
+	rolled("Rolldown", "rolldown/bin/cli.mjs"),
+	bundle(
+		{ tool: "Vite SSR" },
+		"Vite SSR",
+		command(
+			[toolNode, tool("vite/bin/vite.js")],
+			"build --ssr score.mjs --outDir out/vite --logLevel warn",
+		),
+		"out/vite/score.js",
+	),
+	bundle(
+		BUN,
+		"bun build",
+		command([bun], `build score.mjs ${BUN.setting} --outfile=out/bun.mjs`),
+		"out/bun.mjs",
+	),
+	compiled(COMPILE, "", "score.mjs"),
+	compiled({}, ", started elsewhere", "compiled.cjs", { elsewhere: true }),
 	{
 		name: "Node.js, single executable",
 		part: "node",
 		tool: "Node.js, single executable",
 		setting: 'createRequire(process.execPath)("@knowledgepulse/scoring")',
-		build: [[node(26), "--build-sea", "sea.json"]],
+		build: [node(26), "--build-sea", "sea.json"],
 		output: ["single", MODULES],
-		start: ["single"],
-		runtime: [],
+		file: "single",
+		standalone: true,
 	},
 	{
 		name: "file tracing",
 		tool: "`@vercel/nft`: Vercel, Netlify",
-		trace: "logs.mjs",
-		start: ["logs.mjs"],
+		trace: "score.mjs",
+		file: "score.mjs",
 	},
 	{
 		name: "file tracing, SqliteStore",
 		trace: "store.mjs",
 		packages: [`${PACKAGE}-stores`],
-		start: ["store.mjs"],
+		file: "store.mjs",
 		again: "store",
 	},
 	{
@@ -95,8 +151,8 @@ export const deployments = [
 		name: "file tracing, SqliteStore with the newest addon",
 		trace: "store.mjs",
 		packages: [`${PACKAGE}-stores`, "@photostructure/sqlite@2.6.0"],
-		runtime: [node(20)],
-		start: ["store.mjs"],
+		on: ["Node 20"],
+		file: "store.mjs",
 		again: "store",
 	},
 	{
@@ -104,14 +160,14 @@ export const deployments = [
 		trace: "custom-traced.mjs",
 		output: ["custom-model"],
 		packages: ["onnxruntime-node@1.21.0"],
-		start: ["custom-traced.mjs"],
+		file: "custom-traced.mjs",
 		library: "1.21.0",
 	},
 	{
 		name: "AWS Lambda, a container without a system",
 		tool: "AWS Lambda, Cloud Run, distroless images",
-		output: [MODULES, "logs.mjs"],
-		start: ["logs.mjs"],
+		output: [MODULES, "score.mjs"],
+		file: "score.mjs",
 		isMinimal: true,
 	},
 	...["turbopack", "webpack"].map(next),
@@ -124,9 +180,9 @@ export const deployments = [
 			"nitro.config.mjs": 'export default { compatibilityDate: "2026-01-01" };\n',
 			"routes/score.mjs": ROUTES.nitro,
 		}),
-		build: [[toolNode, "node_modules/nitropack/dist/cli/index.mjs", "build"]],
+		build: [toolNode, "node_modules/nitropack/dist/cli/index.mjs", "build"],
 		output: [".output/."],
-		start: ["server/index.mjs"],
+		file: "server/index.mjs",
 		serves: "/score",
 	},
 	{
@@ -139,60 +195,50 @@ export const deployments = [
 export default { output: "server", adapter: node({ mode: "standalone" }) };\n`,
 			"src/pages/score.js": ROUTES.astro,
 		}),
-		build: [[toolNode, "node_modules/astro/bin/astro.mjs", "build"]],
+		build: [toolNode, "node_modules/astro/bin/astro.mjs", "build"],
 		output: ["dist", MODULES],
-		start: ["dist/server/entry.mjs"],
+		file: "dist/server/entry.mjs",
 		serves: "/score",
 	},
 	{
 		name: "esbuild, addon copied",
-		build: [
-			[
-				tool("esbuild/bin/esbuild"),
-				..."logs.cjs --bundle --platform=node --loader:.node=copy --outfile=out/copied/logs.cjs".split(
-					" ",
-				),
-			],
-		],
+		build: command(
+			esbuild,
+			"score.cjs --bundle --platform=node --loader:.node=copy --outfile=out/copied/score.cjs",
+		),
 		output: ["out/copied"],
-		start: ["out/copied/logs.cjs"],
+		file: "out/copied/score.cjs",
 		refuses: true,
 	},
 	{
 		name: "ncc",
-		build: [
-			[toolNode, tool("@vercel/ncc/dist/ncc/cli.js"), "build", "logs.cjs", "--out", "out/ncc"],
-		],
+		build: command(
+			[toolNode, tool("@vercel/ncc/dist/ncc/cli.js")],
+			"build score.cjs --out out/ncc",
+		),
 		output: ["out/ncc"],
-		start: ["out/ncc/index.cjs"],
+		file: "out/ncc/index.cjs",
 		refuses: true,
 	},
 	{
 		name: "bun build --compile, addon included",
-		build: [[bun, ..."build logs.cjs --compile --outfile=out/included".split(" ")]],
+		build: command([bun], "build score.cjs --compile --outfile=out/included"),
 		output: ["out/included"],
-		start: ["out/included"],
-		runtime: [],
+		file: "out/included",
+		standalone: true,
 		refuses: true,
 	},
 ];
 
 /** The installer of a deployment's project. */
 const installerOf = ({ name, packages, files, setting }) =>
-	packages || files
-		? {
-				...npmInstaller,
-				name: `npm, ${name}`,
-				files: () => files?.(setting) ?? {},
-				install: (spec) => [...npmInstaller.install(spec), ...packages],
-			}
-		: npmInstaller;
+	packages ? beside(npmInstaller, name, packages, { files: () => files?.(setting) }) : npmInstaller;
 
 /** Links files into a folder: copies would take gigabytes. */
 const link = (from, to) => must(["cp", "--archive", "--link", "--no-target-directory", from, to]);
 
 /** The files that the tracer of Vercel finds for a program of a project, relative to its folder. */
-export async function filesOf(program, folder) {
+async function filesOf(program, folder) {
 	const { nodeFileTrace } = await import(entryOf("@vercel/nft"));
 	const { fileList } = await nodeFileTrace([join(folder, program)], { base: folder });
 	return [...fileList];
@@ -238,57 +284,46 @@ const inRoot = (folder, command) => {
 	return ["sh", "-c", mount, folder, "chroot", ...user, folder, ...command];
 };
 
-/** Moves what a deployment needs; returns the folder. */
-async function move(workspace, { name, output = [], trace, isMinimal }, project) {
-	const folder = workspace.deployed(name.replaceAll(/[^\w]+/g, "-"));
-	const traced = trace ? await filesOf(trace, project) : [];
+/** Builds a deployment and moves what it needs; returns the folder, and the one to start it in. */
+async function deploy(workspace, deployment) {
+	const { name, build, output = [], trace, isMinimal, elsewhere } = deployment;
+	const project = await workspace.project(installerOf(deployment));
+	if (build) await workspace.build(build, project);
+	const id = name.replaceAll(/[^\w]+/g, "-");
+	const folder = workspace.folderOf("deployed", id);
+	const traced = trace ? await filesOf(trace, project.folder) : [];
 	for (const path of [...traced, ...output]) {
 		const to = resolve(folder, path.endsWith("/.") ? "." : path);
 		mkdirSync(dirname(to), { recursive: true });
-		await link(join(project, path), to);
+		await link(join(project.folder, path), to);
 	}
-	writeFileSync(join(folder, "traces.json"), TRACES);
-	if (isMinimal) await addSystem(folder, project);
-	return folder;
+	const cwd = elsewhere ? workspace.folderOf("elsewhere", id) : folder;
+	writeFileSync(join(cwd, "traces.json"), TRACES);
+	if (isMinimal) await addSystem(folder, project.folder);
+	await plant(cwd);
+	return { folder, cwd };
 }
 
-/** Builds, moves and starts a deployment; `plain` is the output of the program in a project. */
-export async function deploy(workspace, deployment) {
-	const {
-		build = [],
-		start,
-		runtime = [toolNode],
-		serves,
-		isMinimal,
-		elsewhere,
-		refuses,
-		library,
-		again = library ? undefined : "cache",
-	} = deployment;
-	const project = await workspace.project(installerOf(deployment));
-	for (const given of build) {
-		const command = typeof given === "function" ? given(project.folder) : given;
-		await must(command, { cwd: project.folder, env: project.env, seconds: BUILD_SECONDS });
-	}
-	const folder = await move(workspace, deployment, project.folder);
-	const file = resolve(isMinimal ? "/" : folder, start[0]);
-	let command = [...(isMinimal ? ["/node"] : runtime), file];
+/** Deploys once, and starts it by a runtime. Returns what it has found. */
+export async function start(workspace, deployment, runtime) {
+	const { name, file, standalone, serves, isMinimal, refuses, library } = deployment;
+	const deployed = await workspace.once(name, () => deploy(workspace, deployment));
+	const { folder, cwd } = deployed;
+	const program = resolve(isMinimal ? "/" : folder, file);
+	let command = standalone ? [program] : [...runtime.layouts.node_modules, program];
 	if (serves) command = [toolNode, join(here, "ask.mjs"), serves, ...command];
-	if (isMinimal) command = inRoot(folder, command);
-	const cwd = elsewhere ? workspace.elsewhere() : folder;
-	await plant(cwd);
+	if (isMinimal) command = inRoot(folder, ["/node", program]);
 	const ended = await workspace.runMoved(command, cwd);
 	const text = tail(ended.stdout + ended.stderr);
 	if (refuses) {
 		assert.match(ended.stderr, REFUSAL);
 		return "refused, with the setting that helps";
 	}
-	assert.ok(!ended.problem, `${ended.problem}\n${text}`);
-	const plain = await workspace.plainScores();
+	const scores = await workspace.plainScores();
 	const tolerance = library ? 2e-6 : 0;
-	const problem = judge(ended.stdout, { scores: plain, tolerance, again, library });
+	const problem = ended.problem ?? judge(ended.stdout, { ...deployment, scores, tolerance });
 	assert.ok(!problem, `${problem}\n${text}`);
-	return `scores ${plain.join(", ")}, as in the project`;
+	return `scores ${scores.join(", ")}, as in the project`;
 }
 
 /** The rows of the table in docs/install.md must be those of the deployments. */

@@ -17,40 +17,38 @@ const scores = JSON.parse(read("examples/scores.json"));
 /** The scores of TypeScript over transformers.js, which rounds differently and has weights of more bits. */
 export const EXPECTED = { scores: scores.slice(0, COUNT), tolerance: 2e-5 };
 
-const RESULT = `const { state, reason } = status().embedder;
-const result = { scores, state: reason ?? state };
-`;
-
-/** Scores the traces in turn. */
-const SCORE = `const traces = JSON.parse(readFileSync("traces.json", "utf8"));
-const scores = [];
-for (const trace of traces) scores.push(await evaluateValue(trace));
-${RESULT}`;
-
-/** Scores a trace that was scored before. */
-const AGAIN = `const [first] = JSON.parse(readFileSync("traces.json", "utf8"));
-const { dimensions, novelty } = await explainValue(first);
-result.again = { source: novelty.source, novelty: dimensions.novelty };
-`;
-
-/** Scores the traces from the file. */
-const LOGS = `const rows = [];
+/** Scores the traces with all entry points, after a call that a signal has ended, and one of them again. */
+const PROGRAM = `const traces = JSON.parse(readFileSync("traces.json", "utf8"));
+const [{ signal }, ended] = [new AbortController(), new AbortController()];
+const reason = new Error("aborted");
+const rejected = evaluateValues(traces, { signal: ended.signal }).catch((error) => error);
+ended.abort(reason);
+if ((await rejected) !== reason) throw await rejected;
+const scores = await evaluateValues(traces, { signal });
+await clear();
+const rows = [];
 for await (const row of evaluateLogs("traces.json")) rows.push(row);
 const { total } = (await calibrate(rows)).rows;
-if (total !== rows.length) throw new Error(\`\${total} rows\`);
-const scores = rows.map(({ score }) => score);
-${RESULT}${AGAIN}`;
+if (total !== scores.length) throw new Error(\`\${total} rows\`);
+if (rows.some(({ score }, i) => score !== scores[i])) throw new Error(JSON.stringify(rows));
+const { dimensions, novelty } = await explainValue(traces[0]);
+const again = { source: novelty.source, novelty: dimensions.novelty };
+const { state, reason: without } = status().embedder;
+const result = { scores, again, state: without ?? state };
+`;
 
 const PRINT = "console.log(JSON.stringify(result));\n";
 
 const IMPORTS = `import { readFileSync } from "node:fs";
-import { evaluateValue, status } from "@knowledgepulse/scoring";
-`;
-
-const LOGS_IMPORTS = `import { readFileSync } from "node:fs";
-import { explainValue, status } from "@knowledgepulse/scoring";
+import { clear, evaluateValues, explainValue, status } from "@knowledgepulse/scoring";
 import { calibrate } from "@knowledgepulse/scoring/calibrate";
 import { evaluateLogs } from "@knowledgepulse/scoring/logs";
+`;
+
+/** The program as a CommonJS module that loads others by a function of this name. */
+const commonJs = (load) =>
+	`${IMPORTS.replaceAll(/import (.*) from (".*");/g, `const $1 = ${load}($2);`)}(async () => {
+${PROGRAM}${PRINT}})();
 `;
 
 const CUSTOM = `import { readFileSync } from "node:fs";
@@ -70,9 +68,9 @@ const result = await score().catch(({ code, message: state }) => ({ code, state 
 console.log(JSON.stringify(result));
 `;
 
-const get = (setting) => `${LOGS_IMPORTS}export const ${setting};
+const get = (setting) => `${IMPORTS}export const ${setting};
 export async function GET() {
-${LOGS}return Response.json(result);
+${PROGRAM}return Response.json(result);
 }
 `;
 
@@ -80,8 +78,8 @@ ${LOGS}return Response.json(result);
 export const ROUTES = {
 	next: get('dynamic = "force-dynamic"'),
 	nitro: `import { defineEventHandler } from "h3";
-${LOGS_IMPORTS}export default defineEventHandler(async () => {
-${LOGS}return result;
+${IMPORTS}export default defineEventHandler(async () => {
+${PROGRAM}return result;
 });
 `,
 	astro: get("prerender = false"),
@@ -105,25 +103,11 @@ export const FIXTURES = {
 	"traces.json": TRACES,
 	"expected.json": JSON.stringify(EXPECTED),
 	"ai-sdk.mjs": read("__test__/support/ai-sdk.mjs"),
-	"score.mjs": IMPORTS + SCORE + PRINT,
-	"score.cjs": `const { readFileSync } = require("node:fs");
-const { evaluateValue, status } = require("@knowledgepulse/scoring");
-(async () => { ${SCORE}${PRINT} })();
-`,
-	"logs.mjs": `${LOGS_IMPORTS}${LOGS}${PRINT}`,
-	"logs.cjs": `const { readFileSync } = require("node:fs");
-const { explainValue, status } = require("@knowledgepulse/scoring");
-const { calibrate } = require("@knowledgepulse/scoring/calibrate");
-const { evaluateLogs } = require("@knowledgepulse/scoring/logs");
-(async () => { ${LOGS}${PRINT} })();
-`,
+	"score.mjs": `${IMPORTS}${PROGRAM}${PRINT}`,
+	"score.cjs": commonJs("require"),
 	/** Finds the package beside the executable that it is part of, wherever that is started. */
-	"compiled.cjs": `const { readFileSync } = require("node:fs");
-const { createRequire } = require("node:module");
-const load = createRequire(process.execPath);
-const { evaluateValue, explainValue, status } = load("@knowledgepulse/scoring");
-(async () => { ${SCORE}${AGAIN}${PRINT} })();
-`,
+	"compiled.cjs": `const load = require("node:module").createRequire(process.execPath);
+${commonJs("load")}`,
 	"sea.json": JSON.stringify({ main: "compiled.cjs", output: "single" }),
 	/** Scores with a store in a file. */
 	"store.mjs": `import { readFileSync } from "node:fs";
@@ -131,54 +115,35 @@ import { Scorer } from "@knowledgepulse/scoring";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 const store = new SqliteStore({ path: "novelty.db" });
 const scorer = new Scorer({ store });
-const { evaluateValue, explainValue, status } = Object.fromEntries(
-	["evaluateValue", "explainValue", "status"].map((name) => [name, scorer[name].bind(scorer)]),
-);
-${SCORE}${AGAIN}scorer.close();
+const traces = JSON.parse(readFileSync("traces.json", "utf8"));
+const scores = [];
+for (const trace of traces) scores.push(await scorer.evaluateValue(trace));
+const { dimensions, novelty } = await scorer.explainValue(traces[0]);
+const again = { source: novelty.source, novelty: dimensions.novelty };
+const result = { scores, again, state: scorer.status().embedder.state };
+scorer.close();
 await store.close();
 ${PRINT}`,
 	"rollup.config.mjs": `export default {
-	input: "logs.mjs",
+	input: "score.mjs",
 	external: [/^@knowledgepulse\\//, /^node:/],
 };
 `,
-	"worker.mjs": `import { parentPort } from "node:worker_threads";
-${IMPORTS}${SCORE}parentPort.postMessage(result);
-`,
 	/** Scores in as many workers at once as the argument says. */
-	"workers.mjs": `import { once } from "node:events";
-import { Worker } from "node:worker_threads";
-const file = new URL("./worker.mjs", import.meta.url);
-const workers = Array.from({ length: Number(process.argv[2]) }, () => new Worker(file));
-const answers = workers.map((worker) => once(worker, "message"));
-const ends = workers.map((worker) => once(worker, "exit"));
-for (const [result] of await Promise.all(answers)) console.log(JSON.stringify(result));
-await Promise.all(ends);
+	"workers.mjs": `import { Worker } from "node:worker_threads";
+const file = new URL("./score.mjs", import.meta.url);
+for (let count = Number(process.argv[2]); count > 0; count--) new Worker(file);
 `,
 	/** Scores in ONNX Runtime, and embeds with a custom model; or reports why there is no ONNX Runtime. */
 	"custom.mjs": CUSTOM,
 	/** As custom.mjs, for tools that trace files. */
 	"custom-traced.mjs": `import "onnxruntime-node";\n${CUSTOM}`,
-	/** Scores with evaluateValues and a signal, after a call that another signal has ended. */
-	"batch.mjs": `import { readFileSync } from "node:fs";
-import { evaluateValues, status } from "@knowledgepulse/scoring";
-const traces = JSON.parse(readFileSync("traces.json", "utf8"));
-const reason = new Error("aborted");
-const ended = new AbortController();
-const rejected = evaluateValues(traces, { signal: ended.signal });
-ended.abort(reason);
-const caught = await rejected.catch((error) => error);
-if (caught !== reason) throw caught;
-const { signal } = new AbortController();
-const scores = await evaluateValues(traces, { signal });
-const result = { scores, state: status().embedder.state };
-${PRINT}`,
 	/** Reports why loading fails. */
-	"explain.mjs": `const report = await import("@knowledgepulse/scoring").then(
-	() => ({}),
-	({ code, message }) => ({ code, message }),
-);
-console.log(JSON.stringify(report));
+	"explain.cjs": `try {
+	require("@knowledgepulse/scoring");
+} catch ({ code, message }) {
+	console.log(JSON.stringify({ code, message }));
+}
 `,
 	/** Does the same as score.mjs without the package, in the same time. */
 	"idle.mjs": `import { readFileSync } from "node:fs";
@@ -199,9 +164,9 @@ const manifest = require.resolve("@knowledgepulse/scoring-cli/package.json");
 process.argv.splice(2, Number.POSITIVE_INFINITY, "score", "traces.json");
 require(join(dirname(manifest), "bin/kp-score.js"));
 `,
-	"sdk.mjs": `import { evaluateValue, KPCapture } from "@knowledgepulse/sdk";
+	"sdk.mjs": `import { evaluateValue } from "@knowledgepulse/sdk";
 import report from "./sdk.cjs";
-console.log(JSON.stringify(await report(evaluateValue, new KPCapture())));
+await report(evaluateValue);
 `,
 	"jest.config.json": JSON.stringify({
 		testEnvironment: "node",

@@ -1,8 +1,7 @@
 /**
  * What installs the package, or `what` depends on it. Lifecycle scripts are off, because the package has
  * to work without them. `execute` runs the program of a package that is not installed.
- * `files` are written into the empty project, `env` is added to the environment. `overriding` gives the
- * files of a project that has a manifest with `name` as `spec` among its dependencies, and in which others
+ * `files` are written into the empty project. `overriding` gives the files of a project that has a manifest with `name` as `spec` among its dependencies, and in which others
  * that ask for `name` get it too; `installAll` installs that.
  */
 import { bun, npm, tool, toolNode } from "./tools.mjs";
@@ -84,17 +83,21 @@ export const cliInstallers = installers.map((installer) => ({
 	what: "@knowledgepulse/scoring-cli",
 }));
 
+/** An installer whose project has more packages. */
+export const beside = (installer, name, packages, more) => ({
+	...installer,
+	name: `${installer.name}, ${name}`,
+	install: (spec) => [...installer.install(spec), ...packages],
+	...more,
+});
+
 /** The oldest version of onnxruntime-node, that of transformers.js 3, and the newest. */
 const RUNTIMES = ["1.17.0", "1.21.0", "1.30.0"];
 
 /** The installers, each with a project that also has a version of onnxruntime-node, by which custom.mjs scores. */
 export const onnxRuntimes = installers.flatMap((installer) =>
 	RUNTIMES.map((library) => ({
-		installer: {
-			...installer,
-			name: `${installer.name}, onnxruntime-node ${library}`,
-			install: (spec) => [...installer.install(spec), `onnxruntime-node@${library}`],
-		},
+		installer: beside(installer, `onnxruntime-node ${library}`, [`onnxruntime-node@${library}`]),
 		form: { name: "a custom model", file: "custom.mjs", library },
 	})),
 );
@@ -102,7 +105,7 @@ export const onnxRuntimes = installers.flatMap((installer) =>
 /**
  * Frameworks of agents: the recipe and the packages of each, installed beside the package in a project of its own,
  * which compiles the recipe. fixtures/frameworks.mjs runs an agent with one of them, looks for the calls of tools in
- * its messages, and scores it with its recipe.
+ * its messages, and scores it with its recipe. Zod describes the inputs of tools to all of them.
  */
 const FRAMEWORKS = {
 	"AI SDK 6": ["ai-sdk", "ai@6.0.326"],
@@ -112,29 +115,14 @@ const FRAMEWORKS = {
 	LangGraph: ["langchain", "@langchain/core@1.4.0", "@langchain/langgraph@1.7.3"],
 };
 
-/** Describes the inputs of tools to all of them. */
-const ZOD = "zod@4.6.7";
-
 const TSC =
 	"--strict --exactOptionalPropertyTypes --noEmit --module nodenext --target es2022 --skipLibCheck";
 
-const compileRecipe = (recipe) => [
-	toolNode,
-	tool("typescript/bin/tsc"),
-	...TSC.split(" "),
-	`recipes/${recipe}.ts`,
-];
-
 export const frameworks = Object.entries(FRAMEWORKS).map(([name, [recipe, ...packages]]) => ({
-	name: `messages of ${name}`,
-	installer: {
-		...npmInstaller,
-		name: `npm, ${name}`,
-		install: (spec) => [...npmInstaller.install(spec), ...packages, ZOD],
-	},
+	installer: beside(npmInstaller, name, [...packages, "zod@4.6.7"]),
 	form: {
 		name: "messages",
-		build: { key: `tsc, ${name}`, command: () => compileRecipe(recipe) },
+		build: [toolNode, tool("typescript/bin/tsc"), ...TSC.split(" "), `recipes/${recipe}.ts`],
 		file: "frameworks.mjs",
 		args: [name],
 		on: ["Node 22"],
@@ -143,39 +131,34 @@ export const frameworks = Object.entries(FRAMEWORKS).map(([name, [recipe, ...pac
 
 const OLD_API = ["@opentelemetry/api@1.9.0", "@opentelemetry/api-logs@0.203.0"];
 const NEW_LOGS = "@opentelemetry/api-logs@0.223.1";
+const SDK_3 = ["@opentelemetry/sdk-trace@3.1.1", "@opentelemetry/api@1.10.0"];
 
 /**
  * The lowest and the newest trace SDK of each major version, with a Logs API, which is the last one.
  * fixtures/telemetry.mjs scores a run of agents with them.
  */
-const TELEMETRY = {
-	1.25: ["@opentelemetry/sdk-trace-base@1.25.0", ...OLD_API],
-	"1.30": ["@opentelemetry/sdk-trace-base@1.30.1", ...OLD_API],
-	"2.0": ["@opentelemetry/sdk-trace-base@2.0.0", ...OLD_API],
-	2.12: ["@opentelemetry/sdk-trace-base@2.12.1", "@opentelemetry/api@1.9.1", NEW_LOGS],
-	3.1: ["@opentelemetry/sdk-trace@3.1.1", "@opentelemetry/api@1.10.0"],
-	"3.1 and the package for logs": [
-		"@opentelemetry/sdk-trace@3.1.1",
-		"@opentelemetry/api@1.10.0",
-		NEW_LOGS,
-	],
-};
+const TELEMETRY = [
+	["@opentelemetry/sdk-trace-base@1.25.0", ...OLD_API],
+	["@opentelemetry/sdk-trace-base@1.30.1", ...OLD_API],
+	["@opentelemetry/sdk-trace-base@2.0.0", ...OLD_API],
+	["@opentelemetry/sdk-trace-base@2.12.1", "@opentelemetry/api@1.9.1", NEW_LOGS],
+	SDK_3,
+	[...SDK_3, NEW_LOGS],
+];
 
 const withoutVersion = (spec) => spec.slice(0, spec.lastIndexOf("@"));
 
-export const telemetry = Object.entries(TELEMETRY).map(([version, packages]) => ({
-	name: `spans of OpenTelemetry ${version}`,
-	installer: {
-		...npmInstaller,
-		name: `npm, OpenTelemetry ${version}`,
-		what: "@knowledgepulse/scoring-otel",
-		install: (spec) => [...npmInstaller.install(spec), ...packages],
-	},
-	form: {
-		name: "spans",
-		file: "telemetry.mjs",
-		args: [packages[0], packages.at(-1)].map(withoutVersion),
-		// Version 3 needs Node 22.15.
-		on: [version.startsWith("3") ? "Node 22" : "Node 20", "Node 26"],
-	},
-}));
+export const telemetry = TELEMETRY.map((packages) => {
+	const [sdk, logs] = [packages[0], packages.at(-1)];
+	const name = `${sdk} and ${logs}`.replaceAll("@opentelemetry/", "");
+	return {
+		installer: beside(npmInstaller, name, packages, { what: "@knowledgepulse/scoring-otel" }),
+		form: {
+			name: "spans",
+			file: "telemetry.mjs",
+			args: [sdk, logs].map(withoutVersion),
+			// Version 3 needs Node 22.15.
+			on: [packages.includes(SDK_3[0]) ? "Node 22" : "Node 20", "Node 26"],
+		},
+	};
+});

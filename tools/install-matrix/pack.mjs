@@ -1,27 +1,24 @@
 /**
- * Bundles fixtures with webpack or Rspack, which read the same configuration:
- * node pack.mjs BUNDLER FOLDER OUT, with the bundler's entry point. Makes an ES module and a CommonJS
- * one.
+ * Bundles both fixtures with webpack or Rspack, which read the same configuration: node pack.mjs BUNDLER OUT, with the
+ * bundler's entry point.
  */
-const [bundler, context, path] = process.argv.slice(2);
+import { resolve } from "node:path";
+
+const [bundler, out] = process.argv.slice(2);
 const { default: pack } = await import(bundler);
 
-const externals = /^@knowledgepulse\//;
-const common = { mode: "production", target: "node20", context, externals };
+const configuration = (filename, externalsType, more) => ({
+	mode: "production",
+	target: "node20",
+	entry: `./${filename}`,
+	externals: /^@knowledgepulse\//,
+	externalsType,
+	output: { path: resolve(out), filename, ...more },
+	experiments: { outputModule: Boolean(more) },
+});
 const configurations = [
-	{
-		...common,
-		entry: "./logs.mjs",
-		experiments: { outputModule: true },
-		output: { path, filename: "logs.mjs", library: { type: "module" } },
-		externalsType: "module",
-	},
-	{
-		...common,
-		entry: "./logs.cjs",
-		output: { path, filename: "logs.cjs" },
-		externalsType: "commonjs",
-	},
+	configuration("score.mjs", "module", { library: { type: "module" } }),
+	configuration("score.cjs", "commonjs"),
 ];
 
 const stats = await new Promise((resolve, reject) =>

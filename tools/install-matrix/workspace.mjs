@@ -1,18 +1,34 @@
 /** The temporary folder of a run: registry, caches, one project for each installer. */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+	cpSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { execute, inTurn, must } from "../lib/process.mjs";
 import { root } from "../lib/run.mjs";
-import { FIXTURES, TRACES } from "./fixtures.mjs";
+import { FIXTURES } from "./fixtures.mjs";
 import { npmInstaller } from "./installers.mjs";
-import { manifestOf, publish, startRegistry, tarballs } from "./registry.mjs";
+import { startRegistry } from "./registry.mjs";
 import { buildSdk } from "./sdk.mjs";
-import { here, toolNode } from "./tools.mjs";
+import { here, npm, toolNode } from "./tools.mjs";
 
 const dist = join(root, "dist");
 
 export const PACKAGE = "@knowledgepulse/scoring";
+
+const BUILD_SECONDS = 540;
+
+/** The manifest of a package. */
+async function manifestOf(tarball) {
+	const { stdout } = await must(["tar", "-xzOf", tarball, "package/package.json"]);
+	return JSON.parse(stdout);
+}
 
 /** The command that runs a program without network; root needs no user namespace for it. */
 async function isolation() {
@@ -38,8 +54,7 @@ function placeholder(folder, name, version) {
 }
 
 export class Workspace {
-	#projects = new Map();
-	#plain;
+	#made = new Map();
 
 	static async open() {
 		const workspace = new Workspace();
@@ -49,7 +64,7 @@ export class Workspace {
 	}
 
 	/** Returns a folder in that of the run, made if it is missing. */
-	#subfolder(...path) {
+	folderOf(...path) {
 		const folder = join(this.folder, ...path);
 		mkdirSync(folder, { recursive: true });
 		return folder;
@@ -57,34 +72,34 @@ export class Workspace {
 
 	/** Starts the registry, and publishes what is in dist/ and the stand-in for the SDK. */
 	async publish(say) {
-		const files = existsSync(dist) ? tarballs(dist) : [];
+		const files = existsSync(dist) ? readdirSync(dist).filter((name) => name.endsWith(".tgz")) : [];
 		if (files.length < 2) throw new Error("dist/ lacks the packages: run `npm run package`");
-		const folder = this.#subfolder("registry");
-		this.registry = await startRegistry(folder);
-		const { url, port } = this.registry;
+		const cwd = this.folderOf("registry");
+		const { stdout: upstream } = await must(["npm", "config", "get", "registry"], { cwd });
+		this.registry = await startRegistry(cwd, upstream.trim());
 		// npm publishes only with a token; this registry ignores it.
 		this.userconfig = join(this.folder, "npmrc");
-		writeFileSync(this.userconfig, `//127.0.0.1:${port}/:_authToken=none\n`);
-		const options = { url, env: this.environment("publish"), cwd: folder };
-		const manifests = await Promise.all(files.map(manifestOf));
+		writeFileSync(this.userconfig, `//127.0.0.1:${this.registry.port}/:_authToken=none\n`);
+		const tarballs = files.map((name) => join(dist, name));
+		const manifests = await Promise.all(tarballs.map(manifestOf));
 		const main = manifests.find(({ name }) => name === PACKAGE);
-		if (!main) throw new Error(`dist/ lacks ${PACKAGE}`);
 		this.version = main.version;
-		const missing = Object.entries(main.optionalDependencies).filter(
-			([name]) => !manifests.some((manifest) => manifest.name === name),
+		const missing = Object.keys(main.optionalDependencies).filter(
+			(name) => !manifests.some((manifest) => manifest.name === name),
 		);
-		const others = missing.map(([name, version]) => {
-			say(`registry: ${name} is not in dist/: an empty package takes its place`);
-			return placeholder(this.folder, name, version);
-		});
+		const others = missing.map((name) => placeholder(this.folder, name, main.version));
 		others.push(...(await buildSdk(this.folder)));
-		await inTurn([...files, ...others], 2, (what) => publish(what, options));
-		say(`registry: ${manifests.map(({ name }) => name).join(", ")} ${main.version}`);
+		const options = { env: this.environment("publish"), cwd, seconds: 120 };
+		await inTurn([...tarballs, ...others], 2, (what) =>
+			must([...npm, "publish", what, "--ignore-scripts", "--tag", "latest"], options),
+		);
+		const names = (list) => list.join(", ") || "none";
+		say(`published ${names(manifests.map(({ name }) => name))}; empty: ${names(missing)}`);
 	}
 
 	/** An environment without access to the user's files. */
-	environment(name, more = {}) {
-		const home = this.#subfolder("homes", name);
+	environment(name) {
+		const home = this.folderOf("homes", name);
 		return {
 			PATH: [dirname(toolNode), "/usr/local/bin", "/usr/bin", "/bin"].join(":"),
 			LANG: "C.UTF-8",
@@ -100,7 +115,6 @@ export class Workspace {
 			npm_config_update_notifier: "false",
 			npm_config_audit: "false",
 			npm_config_fund: "false",
-			...more,
 		};
 	}
 
@@ -109,7 +123,9 @@ export class Workspace {
 		const folder = join(this.folder, "projects", name);
 		cpSync(join(here, "fixtures"), folder, { recursive: true });
 		cpSync(join(root, "examples/recipes"), join(folder, "recipes"), { recursive: true });
-		cpSync(join(root, "__test__/data/custom-model"), join(folder, "custom-model"), { recursive: true });
+		cpSync(join(root, "__test__/data/custom-model"), join(folder, "custom-model"), {
+			recursive: true,
+		});
 		const all = {
 			"package.json": '{ "name": "project", "private": true, "type": "module" }\n',
 			// Not every installer reads npm's environment variables.
@@ -123,23 +139,27 @@ export class Workspace {
 		return folder;
 	}
 
-	/** The project of an installer, installed on first use. */
-	project(installer) {
-		let project = this.#projects.get(installer.name);
-		if (!project) {
-			project = this.#install(installer);
-			this.#projects.set(installer.name, project);
-		}
-		return project;
+	/** Returns what `make` has returned for a key when it was first called. */
+	once(key, make) {
+		if (!this.#made.has(key)) this.#made.set(key, make());
+		return this.#made.get(key);
 	}
 
-	async #install(installer) {
-		const { name, install, files, env, what = PACKAGE } = installer;
-		const id = name.replaceAll(/[ ,]+/g, "-");
-		const folder = this.emptyProject(id, files?.(this.registry.url));
-		const options = { cwd: folder, env: this.environment(id, env), seconds: 180 };
-		const { seconds } = await must(install(`${what}@${this.version}`), options);
-		return { folder, id, seconds, env: options.env };
+	/** The project of an installer, installed on first use. */
+	project({ name, install, files, what = PACKAGE }) {
+		return this.once(name, async () => {
+			const id = name.replaceAll(/[ ,]+/g, "-");
+			const folder = this.emptyProject(id, files?.(this.registry.url));
+			const options = { cwd: folder, env: this.environment(id), seconds: 180 };
+			await must(install(`${what}@${this.version}`), options);
+			return { folder, id, env: options.env };
+		});
+	}
+
+	/** Runs a command that builds something in a project, once. */
+	build(command, { folder, env }) {
+		const options = { cwd: folder, env, seconds: BUILD_SECONDS };
+		return this.once([folder, ...command].join(" "), () => must(command, options));
 	}
 
 	/** Runs a program in a project, without network. */
@@ -147,14 +167,9 @@ export class Workspace {
 		return execute([...this.isolated, ...command], {
 			cwd: folder,
 			// No registry and no caches, because a run needs neither.
-			env: { PATH: "/usr/bin:/bin", LANG: "C.UTF-8", HOME: this.#subfolder("homes", `${id}-run`) },
+			env: { PATH: "/usr/bin:/bin", LANG: "C.UTF-8", HOME: this.folderOf("homes", `${id}-run`) },
 			...options,
 		});
-	}
-
-	/** A new folder for what is deployed. */
-	deployed(id) {
-		return this.#subfolder("deployed", id);
 	}
 
 	/** Runs a program in the folder of a deployment, where no project, network or home folder is seen. */
@@ -167,18 +182,12 @@ export class Workspace {
 	}
 
 	/** The scores of an installation. */
-	async plainScores() {
-		this.#plain ??= this.project(npmInstaller)
-			.then((project) => this.run([toolNode, "logs.mjs"], project))
-			.then(({ stdout }) => JSON.parse(stdout).scores);
-		return this.#plain;
-	}
-
-	/** A folder outside of all projects, with the file that programs read. */
-	elsewhere() {
-		const folder = this.#subfolder("elsewhere");
-		writeFileSync(join(folder, "traces.json"), TRACES);
-		return folder;
+	plainScores() {
+		return this.once("scores", async () => {
+			const project = await this.project(npmInstaller);
+			const { stdout } = await this.run([toolNode, "score.mjs"], project);
+			return JSON.parse(stdout).scores;
+		});
 	}
 
 	close(keep) {

@@ -12,7 +12,7 @@ const MAIN_LIMIT = 180_000;
 /** The longest that GitHub permits: 39 characters of an owner, 100 of a name. */
 const LONGEST_URL = `https://github.com/${"o".repeat(39)}/${"n".repeat(100)}`;
 /** The total size of an installation: of one with an addon that is linked quickly, 1 to 2 MB more than is published. */
-export const INSTALLED_LIMIT = 58_000_000;
+const INSTALLED_LIMIT = 58_000_000;
 /** The newest symbols of the C library that the Linux packages may need. */
 const NEWEST_GLIBC = 28;
 
