@@ -1,13 +1,12 @@
 /**
  * Measures on repeated runs of tasks what novelty, scores and kept runs say:
  *
- *     npm run evidence -- SOURCES... --group POINTER|COLUMN [--match REGEX] [--labels FILE] [--share 0.1] [--plot FILE]
+ *     npm run evidence -- SOURCES... --group POINTER|COLUMN [--match REGEX] [--labels FILE] [--share 0.1]
  *
  * Sources and labels are those of `kp-score select`. The task of a run is the text at a JSON pointer, or in a column of the
  * labels, and of that what the first group of REGEX matches, as in `--group /id --match '(\d+)-\d'`. Intervals have 95%
- * of 1,000 samples of tasks. `--plot` draws what the kept runs are worth as SVG.
+ * of 1,000 samples of tasks.
  */
-import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
 import { Scorer, scoreWith } from "@knowledgepulse/scoring";
@@ -27,7 +26,6 @@ const { values: options, positionals } = parseArgs({
 		group: { type: "string" },
 		labels: { type: "string", multiple: true },
 		match: { type: "string", default: "(.*)" },
-		plot: { type: "string" },
 		share: { type: "string", multiple: true, default: ["0.1", "0.2"] },
 	},
 	allowPositionals: true,
@@ -131,12 +129,11 @@ function sayScores({ runs, tasks }) {
 	);
 }
 
-/** Says what those are worth that each way keeps of the runs. Returns the rows of the plot. */
+/** Says what those are worth that each way keeps of the runs. */
 async function sayKept(set) {
 	const { runs, tasks } = set;
 	const counts = options.share.map((share) => Math.max(1, Math.round(share * runs.length)));
 	const waysFor = await waysOf(set, Math.max(...counts));
-	const rows = [];
 	for (const most of counts) {
 		console.log(`\n${runs.length} runs of ${tasks} tasks, ${most} kept`);
 		line("", ...Object.keys(MEASURES));
@@ -146,7 +143,6 @@ async function sayKept(set) {
 			const results = estimate(judged, tasks);
 			chance ??= results;
 			line(name, ...results.map((result) => shown(result)));
-			rows.push({ name: `${name}, ${most}`, results });
 			const differences = results.map(({ value, samples }, at) => {
 				const { value: base, samples: others } = chance[at];
 				const all = { value: value - base, samples: samples.map((one, n) => one - others[n]) };
@@ -157,25 +153,6 @@ async function sayKept(set) {
 		const share = await coverByParts(set, most);
 		console.log(`in parts, then of what they kept: ${share.toFixed(3)} of the coverage`);
 	}
-	return rows;
-}
-
-/** A plot of values and intervals, a column of lines from 0 to 1 for each measure. */
-function plotOf(rows) {
-	const x = (at, value) => 250 + 230 * at + 200 * value;
-	const heads = Object.keys(MEASURES).map(
-		(name, at) => `<text x="${x(at, 0)}" y="22">${name}, 0 to 1</text>`,
-	);
-	const marks = rows.flatMap(({ name, results }, row) => {
-		const y = 22 * (row + 2);
-		const bars = results.map(({ value, samples }, at) => {
-			if (!Number.isFinite(value)) return "";
-			const [low, high] = intervalOf(samples).map((end) => x(at, end));
-			return `<path d="M${x(at, 0)} ${y}h200" stroke="#ddd"/><path d="M${low} ${y}H${high}" stroke="#06c"/><circle cx="${x(at, value)}" cy="${y}" r="4" fill="#06c"/>`;
-		});
-		return [`<text x="4" y="${y + 4}">${name}</text>`, ...bars];
-	});
-	return `<svg xmlns="http://www.w3.org/2000/svg" width="${x(heads.length, 0)}" height="${22 * (rows.length + 2)}" font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="#fff"/>${[...heads, ...marks].join("\n")}</svg>\n`;
 }
 
 const set = await readRuns();
@@ -184,5 +161,4 @@ const byText = await compared(set, "text");
 await compared(set, "words");
 const { similarity } = await compared(set, "run");
 sayScores(byText);
-const rows = await sayKept({ ...byText, similarity });
-if (options.plot) writeFileSync(options.plot, plotOf(rows));
+await sayKept({ ...byText, similarity });
