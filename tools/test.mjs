@@ -101,13 +101,10 @@ async function compileTypes() {
 	await step("types", () => logged("types", [process.execPath, TSC, "-p", "__test__"]));
 }
 
-/** Without a browser, the tests that need one are skipped. */
 const findBrowser = () =>
-	step("browser", async (tell) => {
+	step("browser", async () => {
 		const command = [process.execPath, "tools/lib/browser.mjs"];
-		const path = (await logged("browser", command)).trim().split("\n").at(-1);
-		process.env.KNOWLEDGEPULSE_BROWSER = path;
-		if (!path) tell("none");
+		process.env.KNOWLEDGEPULSE_BROWSER ||= (await logged("browser", command)).trim();
 	});
 
 /** Files with this ending measure time or memory, or run cargo: nothing runs beside them. */

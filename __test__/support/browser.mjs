@@ -8,12 +8,21 @@ import puppeteer from "puppeteer-core";
 const { resolve } = createRequire(import.meta.url);
 const axe = readFileSync(resolve("axe-core"), "utf8");
 
-const executablePath = process.env.KNOWLEDGEPULSE_BROWSER;
+/** The browser that `npm test` has found, or an installed Chrome. */
+function pathOfBrowser() {
+	try {
+		return process.env.KNOWLEDGEPULSE_BROWSER || puppeteer.executablePath("chrome");
+	} catch {
+		return undefined;
+	}
+}
+
+const executablePath = pathOfBrowser();
 
 /** The reason why no page can be opened, or false. */
 export const missing =
 	!executablePath &&
-	"no browser: run npm test on Debian, or set KNOWLEDGEPULSE_BROWSER to a Chrome or Chromium";
+	"no browser: run npm test on Debian, install Chrome, or set KNOWLEDGEPULSE_BROWSER to a Chromium";
 
 /** Starts the browser without a sandbox, which needs rights that a test may lack; the pages are trusted. */
 export const launch = () => puppeteer.launch({ executablePath, args: ["--no-sandbox"] });

@@ -1,26 +1,22 @@
-/** A headless Chromium for tests: Debian's, as npm has one for Node.js 22 on x64 alone. As a program, it prints the path. */
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+/**
+ * A headless Chromium for tests: Debian's package, unpacked once into the cache folder and not installed, as npm has one for
+ * Node.js 22 on x64 alone. As a program, it prints the path; nothing on other systems.
+ */
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { once } from "./cache.mjs";
-import { mirror, unpack } from "./debian.mjs";
-import { capture } from "./run.mjs";
+import { run } from "./run.mjs";
 
-/** Debian's name and GNU's of the processors that Chromium runs on. */
-const PROCESSORS = { x64: ["amd64", "x86_64"], arm64: ["arm64", "aarch64"] };
-
-/** Commands or paths of installed browsers. */
-const INSTALLED = {
-	linux: ["google-chrome", "google-chrome-stable", "chromium", "chromium-browser"],
-	darwin: [
-		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-		"/Applications/Chromium.app/Contents/MacOS/Chromium",
-	],
-	win32: ["ProgramFiles", "ProgramFiles(x86)", "LOCALAPPDATA"]
-		.map((variable) => process.env[variable])
-		.filter(Boolean)
-		.map((folder) => join(folder, "Google/Chrome/Application/chrome.exe")),
-};
+/** GNU's name of the processors that Chromium runs on. */
+const MACHINES = { x64: "x86_64", arm64: "aarch64" };
 
 /** Starts the browser with the libraries and fonts that are unpacked beside it, and no other fonts. */
 const wrapper = (triplet) => `#!/bin/sh
@@ -28,56 +24,49 @@ root=$(cd "$(dirname "$0")" && pwd)
 # The system's libraries come first, because its C library must match its loader.
 libraries=$root/usr/lib/${triplet}
 export LD_LIBRARY_PATH=/usr/lib/${triplet}:$libraries:$libraries/pulseaudio
-export FONTCONFIG_FILE=$root/fonts.conf XDG_CACHE_HOME=$root/cache
+export FONTCONFIG_SYSROOT=$root FONTCONFIG_FILE=/etc/fonts/fonts.conf XDG_CACHE_HOME=$root/cache
 exec "$root/usr/lib/chromium/chromium-headless-shell" "$@"
 `;
 
-const FONTS = `<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig>
-	<dir prefix="relative">usr/share/fonts</dir>
-	<cachedir prefix="xdg">fontconfig</cachedir>
-	<alias><family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
-	<alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
-</fontconfig>
-`;
-
-/** The name of this machine's release of Debian; undefined on other systems. */
+/** The name of this machine's release of Debian, whose libraries match the system's; undefined on other systems. */
 function release() {
 	const file = "/etc/os-release";
-	if (!existsSync(file)) return undefined;
-	const text = readFileSync(file, "utf8");
+	const text = existsSync(file) ? readFileSync(file, "utf8") : "";
 	return /^ID=debian$/m.test(text) ? /^VERSION_CODENAME=(\w+)$/m.exec(text)?.[1] : undefined;
 }
 
-/** Unpacks Debian's Chromium; null if there is none. */
-function unpacked() {
-	const [processor, machine] = PROCESSORS[process.arch] ?? [];
-	// The libraries of another release would not match the system's.
-	const suite = release();
-	if (!processor || !suite || !mirror()) return null;
-	const folder = once(`chromium-${suite}-${processor}`, (target) => {
-		const packages = ["chromium-headless-shell", "fonts-dejavu-core"];
-		// Drawing does not use a graphics card.
-		const without = ["libgl1-mesa-dri"];
-		unpack({ suite, processor, packages, without }, target);
-		writeFileSync(join(target, "fonts.conf"), FONTS);
+/** Unpacks packages of Debian, and all that they depend on, into a folder. */
+function unpack(packages, folder) {
+	const state = join(folder, "apt");
+	for (const part of ["lists/partial", "cache/archives/partial"])
+		mkdirSync(join(state, part), { recursive: true });
+	// Apt considers nothing else installed, so that it fetches everything needed; but drawing uses no graphics card.
+	const card = "Package: libgl1-mesa-dri\nStatus: install ok installed\nVersion: 9999\n";
+	const own = process.arch === "x64" ? "amd64" : process.arch;
+	writeFileSync(join(state, "status"), `${card}Architecture: ${own}\n`);
+	const settings = {
+		"APT::Install-Recommends": "false",
+		"APT::Sandbox::User": "root",
+		"Dir::Cache": join(state, "cache"),
+		"Dir::State::Lists": join(state, "lists"),
+		"Dir::State::Status": join(state, "status"),
+	};
+	const options = Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
+	const quiet = { stdio: ["ignore", "ignore", "inherit"] };
+	run("apt-get", [...options, "-qq", "update"], quiet);
+	run("apt-get", [...options, "-qq", "-y", "--download-only", "install", ...packages], quiet);
+	const archives = join(state, "cache", "archives");
+	for (const file of readdirSync(archives).filter((name) => name.endsWith(".deb")))
+		run("dpkg-deb", ["--extract", join(archives, file), folder], quiet);
+	rmSync(state, { recursive: true });
+}
+
+const [machine, suite] = [MACHINES[process.arch], release()];
+if (machine && suite) {
+	const folder = once(`chromium-${suite}-${machine}`, (target) => {
+		unpack(["chromium-headless-shell", "fonts-dejavu-core"], target);
 		writeFileSync(join(target, "chromium"), wrapper(`${machine}-linux-gnu`));
 		chmodSync(join(target, "chromium"), 0o755);
 	});
-	return join(folder, "chromium");
+	console.log(join(folder, "chromium"));
 }
-
-function installed() {
-	const found = (name) =>
-		existsSync(name) ? name : process.platform === "linux" && capture("which", [name])?.trim();
-	return INSTALLED[process.platform]?.map(found).find(Boolean) ?? null;
-}
-
-/**
- * Returns the path of a browser: `KNOWLEDGEPULSE_BROWSER`; on Debian its package, unpacked once
- * into the cache folder; elsewhere an installed Chrome or Chromium. Null without one.
- */
-export const browser = () => process.env.KNOWLEDGEPULSE_BROWSER || (unpacked() ?? installed());
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(browser() ?? "");
