@@ -27,20 +27,13 @@ const { values: options } = parseArgs({
 	},
 });
 
-function wanted() {
-	const names = options.platform ?? [];
-	if (options.host) names.push(platformName());
-	for (const name of names)
-		if (!(name in PLATFORMS))
-			fail(`no platform ${name}: there are ${Object.keys(PLATFORMS).join(", ")}`);
-	if (names.length > 0 || options.main) return { names, strict: true };
-	return { names: Object.keys(PLATFORMS), strict: false };
-}
-
-/** The platforms that can be built here; fails for one that was asked for by name. */
-function possible({ names, strict }) {
-	return names.filter((name) => {
-		const reason = obstacle(name);
+/** The platforms that were asked for, or all that can be built for here. */
+function platforms() {
+	const asked = [...(options.platform ?? []), ...(options.host ? [platformName()] : [])];
+	const strict = asked.length > 0 || options.main;
+	const all = Object.keys(PLATFORMS);
+	return (strict ? asked : all).filter((name) => {
+		const reason = all.includes(name) ? obstacle(name) : `no platform ${name}: there are ${all}`;
 		if (reason && strict) fail(reason);
 		if (reason) console.log(`package: without ${name}: ${reason}`);
 		return !reason;
@@ -61,7 +54,7 @@ function conclude(packed, complaints) {
 checkManifests();
 await installPackages();
 mkdirSync(DIST, { recursive: true });
-const names = possible(wanted());
+const names = platforms();
 const main = packMain();
 conclude(main, checkMain(main));
 // The subpaths of the workspaces have no types.

@@ -1,4 +1,4 @@
-/** The dependencies of a native library, read from its header. */
+/** The dependencies of a native library of macOS or Windows, read from its header. */
 
 /**
  * Returns the libraries that a library needs, late-loaded ones included; for macOS also its own `name` and
@@ -6,37 +6,12 @@
  */
 export function importsOf(bytes) {
 	const magic = bytes.toString("hex", 0, 4);
-	if (magic === "7f454c46") return { libraries: ofElf(bytes) };
 	if (magic === "cffaedfe") return ofMachO(bytes);
 	if (magic.startsWith("4d5a")) return { libraries: ofPe(bytes) };
-	throw new Error(`expected a native library, got one that begins with ${magic}`);
+	throw new Error(`expected a library of macOS or Windows, got one that begins with ${magic}`);
 }
 
 const text = (bytes, at) => bytes.toString("latin1", at, bytes.indexOf(0, at));
-
-const word = (bytes, at) => Number(bytes.readBigUInt64LE(at));
-
-function ofElf(bytes) {
-	const [LOAD, DYNAMIC] = [1, 2];
-	const segments = Array.from({ length: bytes.readUInt16LE(0x38) }, (_, index) => {
-		const at = word(bytes, 0x20) + index * bytes.readUInt16LE(0x36);
-		const [offset, address, size] = [8, 16, 32].map((field) => word(bytes, at + field));
-		return { type: bytes.readUInt32LE(at), offset, address, size };
-	});
-	const { offset, size } = segments.find(({ type }) => type === DYNAMIC);
-	const entries = Array.from({ length: size / 16 }, (_, index) => {
-		const at = offset + index * 16;
-		return [word(bytes, at), word(bytes, at + 8)];
-	});
-	const values = (tag) => entries.filter(([found]) => found === tag).map(([, value]) => value);
-	const [NEEDED, STRINGS] = [1, 5];
-	const [strings] = values(STRINGS);
-	const within = ({ type, address, size }) =>
-		type === LOAD && address <= strings && strings < address + size;
-	const segment = segments.find(within);
-	const place = strings - segment.address + segment.offset;
-	return values(NEEDED).map((name) => text(bytes, place + name));
-}
 
 function ofMachO(bytes) {
 	const [OWN_NAME, BUILD_VERSION, MIN_VERSION] = [0x0d, 0x32, 0x24];

@@ -71,10 +71,7 @@ function published(
 	directory,
 ) {
 	const url = repository();
-	return url ? withAddresses(manifest, url, directory) : manifest;
-}
-
-export function withAddresses(manifest, url, directory) {
+	if (!url) return manifest;
 	return {
 		...manifest,
 		homepage: directory ? `${url}/tree/main/${directory}#readme` : `${url}#readme`,
@@ -83,15 +80,13 @@ export function withAddresses(manifest, url, directory) {
 	};
 }
 
-export const manifestText = (manifest) => `${JSON.stringify(manifest, null, "\t")}\n`;
-
 function stage(name, manifest, from, files) {
 	const folder = join(DIST, "stage", name);
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(folder, { recursive: true });
 	cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
 	for (const file of files) cpSync(join(from, file), join(folder, file), { recursive: true });
-	writeFileSync(join(folder, "package.json"), manifestText(manifest));
+	writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, "\t")}\n`);
 	return folder;
 }
 

@@ -9,7 +9,7 @@ const GLIBC = "2.28";
 /**
  * How the addon of each is compiled. `triple`: the target triple. `zig`: the target of cargo-zigbuild,
  * always used for Linux, because linking against this machine's C library would require an equally new
- * one. `elsewhere`: the triple on another build system, if it differs.
+ * one.
  */
 export const PLATFORMS = {
 	"linux-x64-gnu": { triple: "x86_64-unknown-linux-gnu", zig: `x86_64-unknown-linux-gnu.${GLIBC}` },
@@ -21,11 +21,8 @@ export const PLATFORMS = {
 	"linux-arm64-musl": { triple: "aarch64-unknown-linux-musl", zig: "aarch64-unknown-linux-musl" },
 	"darwin-arm64": { triple: "aarch64-apple-darwin" },
 	"darwin-x64": { triple: "x86_64-apple-darwin" },
-	"win32-x64-msvc": { triple: "x86_64-pc-windows-msvc", elsewhere: "x86_64-pc-windows-gnu" },
-	"win32-arm64-msvc": {
-		triple: "aarch64-pc-windows-msvc",
-		elsewhere: "aarch64-pc-windows-gnullvm",
-	},
+	"win32-x64-msvc": { triple: "x86_64-pc-windows-msvc" },
+	"win32-arm64-msvc": { triple: "aarch64-pc-windows-msvc" },
 };
 
 /** The manifest of the main package. */
