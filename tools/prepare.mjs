@@ -21,7 +21,7 @@ import {
 	writeCommonFiles,
 } from "./lib/build.mjs";
 import { capture, fail, root, SHELL } from "./lib/run.mjs";
-import { logged, say, step } from "./lib/steps.mjs";
+import { logged, step } from "./lib/steps.mjs";
 import { kept } from "./lib/unchanged.mjs";
 import { PLATFORMS } from "./package/platforms.mjs";
 
@@ -84,7 +84,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 	const bench = process.argv.includes("--bench");
 	const all = bench || process.argv.includes("--all");
 	checkTools();
-	say("Installs and builds what is missing: about 2 minutes the first time, with 2 cores.");
+	console.log("Installs and builds what is missing: about 2 minutes the first time, with 2 cores.");
 	writeFormats();
 	await Promise.all([
 		installPackages(all),

@@ -15,7 +15,7 @@ import { repeats } from "../__test__/support/draws.mjs";
 import { artifacts, assets } from "./lib/build.mjs";
 import { tail } from "./lib/process.mjs";
 import { fail, root } from "./lib/run.mjs";
-import { logged, say, step } from "./lib/steps.mjs";
+import { logged, step } from "./lib/steps.mjs";
 import { unlessPassed } from "./lib/unchanged.mjs";
 import {
 	checkTools,
@@ -129,7 +129,7 @@ async function runFiles(files, concurrency, results, tell) {
 			printed[file] = (printed[file] ?? "") + message;
 		// A test also fails if a subtest does, and a file if one of its tests does.
 		if (type === "test:fail" && details.error.failureType !== "subtestsFailed") {
-			say(`FAILED  ${place}\n${reasonOf(details.error)}${tail(printed[file] ?? "")}`);
+			console.log(`FAILED  ${place}\n${reasonOf(details.error)}${tail(printed[file] ?? "")}`);
 			results.push({ place, ms: details.duration_ms, is: "failed" });
 		}
 		if (type === "test:pass" && details.type !== "suite")
@@ -148,17 +148,21 @@ async function javaScriptTests(others) {
 		await runFiles(tests.filter(isAlone), 1, results, tell);
 	});
 	for (const { is } of results) counts[is] += 1;
-	say("\nThe slowest tests:");
+	console.log("\nThe slowest tests:");
 	for (const { ms, place } of results.toSorted((a, b) => b.ms - a.ms).slice(0, 10))
-		say(`${(ms / 1000).toFixed(1).padStart(6)} s  ${place}`);
+		console.log(`${(ms / 1000).toFixed(1).padStart(6)} s  ${place}`);
 	for (const { is, place, skip } of results)
 		if (is !== "passed")
-			say(`${is === "failed" ? "FAILED " : "skipped"}  ${place}${skip ? ` (${skip})` : ""}`);
+			console.log(
+				`${is === "failed" ? "FAILED " : "skipped"}  ${place}${skip ? ` (${skip})` : ""}`,
+			);
 }
 
 checkTools();
 if (!subject)
-	say("Builds what is missing, then runs all tests: about 8 minutes the first time, with 2 cores.");
+	console.log(
+		"Builds what is missing, then runs all tests: about 8 minutes the first time, with 2 cores.",
+	);
 const packages = installPackages();
 const ready = Promise.all([prepareModel(), prepareAddon()]);
 // Rust compiles while packages are installed and the other tests run.
@@ -173,5 +177,5 @@ if (tests.length > 0) {
 }
 await others;
 const { passed, failed, skipped } = counts;
-say(`\n${passed} passed, ${failed} failed, ${skipped} skipped`);
+console.log(`\n${passed} passed, ${failed} failed, ${skipped} skipped`);
 process.exitCode = failed ? 1 : 0;

@@ -10,9 +10,8 @@ import { fail, root } from "./run.mjs";
 const LOGS = join(root, "target", "logs");
 const LONGEST_S = 5400;
 
-/** On a terminal, the last line shows what is running; elsewhere, a line now and then. */
-const live = process.stdout.isTTY;
-const EVERY_MS = live ? 1000 : 30_000;
+/** How often a line shows what is running. */
+const EVERY_MS = 30_000;
 
 /** The start time and progress of each step, by name. */
 const running = new Map();
@@ -24,15 +23,7 @@ function show() {
 	const steps = [...running].map(([name, { began, at }]) =>
 		[name, seconds(began), at].filter(Boolean).join(" "),
 	);
-	const width = (process.stdout.columns || 80) - 1;
-	if (live) process.stdout.write(`\r\x1b[K${steps.join(", ").slice(0, width)}`);
-	else console.log(`...     ${steps.join(", ")}`);
-}
-
-/** Prints a line. */
-export function say(line) {
-	if (live) process.stdout.write("\r\x1b[K");
-	console.log(line);
+	console.log(`...     ${steps.join(", ")}`);
 }
 
 /** Runs `work` as a step, and returns what it returns. `work` gets a function that tells how far it is. */
@@ -45,7 +36,7 @@ export async function step(name, work) {
 			state.at = at;
 		});
 		const at = state.at ? `: ${state.at}` : "";
-		say(`${seconds(state.began).padStart(6)}  ${name}${at}`);
+		console.log(`${seconds(state.began).padStart(6)}  ${name}${at}`);
 		return result;
 	} finally {
 		running.delete(name);
@@ -74,6 +65,6 @@ export async function logged(name, command, options) {
 	const printed = readFileSync(file, "utf8");
 	if (!problem) return printed;
 	// Programs that report in JSON for us say what is wrong in plain lines.
-	say(tail(printed.replaceAll(/^\{.*\n/gm, ""), 60));
+	console.log(tail(printed.replaceAll(/^\{.*\n/gm, ""), 60));
 	fail(`${name}: ${command[0]} ${problem}; its output is in ${relative(root, file)}`);
 }

@@ -17,7 +17,6 @@ import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { cacheFolder } from "./cache.mjs";
 import { capture, filesBelow, root } from "./run.mjs";
-import { say } from "./steps.mjs";
 
 /** What the Rust side does not read; everything else it may. */
 const OTHERS = [
@@ -58,7 +57,7 @@ export async function unlessPassed(part, work) {
 	const digest = rustSide();
 	const mark = join(cacheFolder(), "passed", `${digest}-${part.replaceAll(/\W+/g, "-")}`);
 	if (digest && existsSync(mark))
-		return say(`        ${part}: passed before, and nothing that it reads has changed`);
+		return console.log(`        ${part}: passed before, and nothing that it reads has changed`);
 	await work();
 	if (!digest) return;
 	mkdirSync(dirname(mark), { recursive: true });
