@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { fail, npm, run } from "./run.mjs";
 
 const NAME = "knowledgepulse-scoring";
 
@@ -49,17 +48,4 @@ export function fingerprint(...files) {
 	const hash = createHash("sha256");
 	for (const file of files) hash.update(readFileSync(file));
 	return hash.digest("hex").slice(0, 16);
-}
-
-/** Returns the folder of an npm package at a pinned version, installed only here. */
-export function installPackage({ requirement, file, integrity }) {
-	const folder = once(file.replace(".tgz", ""), (target) => {
-		npm(["pack", "--silent", "--pack-destination", target, requirement], {
-			stdio: ["ignore", "ignore", "inherit"],
-		});
-		const found = `sha512-${digest("sha512", join(target, file), "base64")}`;
-		if (integrity && found !== integrity) fail(`${file}: expected ${integrity}, found ${found}`);
-		run("tar", ["-xzf", file], { cwd: target });
-	});
-	return join(folder, "package");
 }
