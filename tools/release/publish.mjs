@@ -23,9 +23,6 @@ import {
 	WORKSPACES,
 } from "../package/platforms.mjs";
 
-/** The oldest npm that can stage packages. */
-const OLDEST_NPM = [11, 15, 0];
-
 /** npm shows a version some time after it has accepted it. */
 const READABLE_MINUTES = 10;
 
@@ -47,14 +44,6 @@ function checkVersions(tag) {
 	checkPlaceholders();
 	checkManifests(tag.replace(/^v/, ""));
 	console.log(`publish: every manifest has the version of ${tag}`);
-}
-
-function checkNpm() {
-	const found = output(["--version"]);
-	const parts = found.split(".").map(Number);
-	const difference = OLDEST_NPM.map((part, index) => parts[index] - part);
-	if (difference.find((part) => part !== 0) < 0)
-		fail(`npm ${found} is too old: ${OLDEST_NPM.join(".")} is needed`);
 }
 
 /** The packages in a folder, each after those that it needs. */
@@ -137,7 +126,6 @@ function stagedId({ name, integrity }, staged) {
 }
 
 async function release(folder, { approve, direct }) {
-	if (!direct) checkNpm();
 	const registry = output(["config", "get", "registry"]).replace(/\/*$/, "/");
 	const waiting = [];
 	const items = packagesIn(folder);
