@@ -86,7 +86,7 @@ test("checkImports refuses libraries beside those of macOS, other names and newe
 });
 
 test("THIRD-PARTY-NOTICES.md names the crates in the addons of all platforms, and no others", () => {
-	const targets = Object.values(PLATFORMS).flatMap(({ triple }) => ["--target", triple]);
+	const targets = Object.values(PLATFORMS).flatMap((triple) => ["--target", triple]);
 	const options = "--package knowledgepulse-scoring-addon --edges normal --prefix none --locked";
 	const tree = capture("cargo", ["tree", ...options.split(" "), ...targets]);
 	// The crates of this repository are followed by their folder.
@@ -124,7 +124,7 @@ test("version.mjs leaves the old version in no file", {
 });
 
 test("linkFlags links the C runtime only into addons for Windows", () => {
-	for (const [name, { triple }] of Object.entries(PLATFORMS)) {
+	for (const [name, triple] of Object.entries(PLATFORMS)) {
 		const isStatic = linkFlags(name, triple).includes("-Ctarget-feature=+crt-static");
 		assert.equal(isStatic, name.startsWith("win32-"), name);
 	}

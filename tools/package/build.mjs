@@ -8,31 +8,28 @@ import { PLATFORMS } from "./platforms.mjs";
 
 const ZIG = join(root, "tools/package/zig-requirements.txt");
 
-const system = (name) => name.split("-")[0];
+/** The oldest glibc that the packages run on. */
+const GLIBC = "2.28";
 
-/** Whether Rust's own library for the triple is installed or can be installed. */
-function hasLibrary(triple) {
-	if (triple === host()) return true;
-	const installed = capture("rustup", ["target", "list", "--installed"]);
-	return (
-		installed?.split(/\s+/).includes(triple) ||
-		capture("rustup", ["target", "add", triple]) !== undefined
-	);
-}
+const system = (name) => name.split("-")[0];
 
 /** Why this machine cannot compile the addon of a platform, or undefined if it can. */
 export function obstacle(name) {
-	const { triple } = PLATFORMS[name];
+	const triple = PLATFORMS[name];
 	if (system(name) !== process.platform) return `the addon for ${name} is built on its own system`;
-	if (!hasLibrary(triple)) return `rustup target add ${triple} failed (is there a network?)`;
+	if (triple !== host() && capture("rustup", ["target", "add", triple]) === undefined)
+		return `rustup target add ${triple} failed (is there a network?)`;
 	return undefined;
 }
 
 /** Compiles the addon of a platform for publication; returns the path of the file. */
 export function buildAddon(name) {
-	const { triple, zig } = PLATFORMS[name];
+	const triple = PLATFORMS[name];
+	const target = name.endsWith("-gnu") ? `${triple}.${GLIBC}` : triple;
+	// Linking against this machine's C library would require an equally new one.
+	const zig = system(name) === "linux";
 	const flags = JSON.stringify([...pathFlags(), ...linkFlags(name, triple)]);
-	const profile = ["--lib", "--profile", "dist", "--target", zig ?? triple];
+	const profile = ["--lib", "--profile", "dist", "--target", target];
 	const config = ["--config", `target.${triple}.rustflags=${flags}`];
 	const command = [zig ? "zigbuild" : "build", ...profile, ...config];
 	const build = () => cargo(`addon for ${name}`, command, zig ? zigEnvironment() : process.env);

@@ -3,26 +3,16 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fail, root } from "../lib/run.mjs";
 
-/** The oldest glibc that the packages run on. */
-const GLIBC = "2.28";
-
-/**
- * How the addon of each is compiled. `triple`: the target triple. `zig`: the target of cargo-zigbuild,
- * always used for Linux, because linking against this machine's C library would require an equally new
- * one.
- */
+/** The target triple of each platform. */
 export const PLATFORMS = {
-	"linux-x64-gnu": { triple: "x86_64-unknown-linux-gnu", zig: `x86_64-unknown-linux-gnu.${GLIBC}` },
-	"linux-arm64-gnu": {
-		triple: "aarch64-unknown-linux-gnu",
-		zig: `aarch64-unknown-linux-gnu.${GLIBC}`,
-	},
-	"linux-x64-musl": { triple: "x86_64-unknown-linux-musl", zig: "x86_64-unknown-linux-musl" },
-	"linux-arm64-musl": { triple: "aarch64-unknown-linux-musl", zig: "aarch64-unknown-linux-musl" },
-	"darwin-arm64": { triple: "aarch64-apple-darwin" },
-	"darwin-x64": { triple: "x86_64-apple-darwin" },
-	"win32-x64-msvc": { triple: "x86_64-pc-windows-msvc" },
-	"win32-arm64-msvc": { triple: "aarch64-pc-windows-msvc" },
+	"linux-x64-gnu": "x86_64-unknown-linux-gnu",
+	"linux-arm64-gnu": "aarch64-unknown-linux-gnu",
+	"linux-x64-musl": "x86_64-unknown-linux-musl",
+	"linux-arm64-musl": "aarch64-unknown-linux-musl",
+	"darwin-arm64": "aarch64-apple-darwin",
+	"darwin-x64": "x86_64-apple-darwin",
+	"win32-x64-msvc": "x86_64-pc-windows-msvc",
+	"win32-arm64-msvc": "aarch64-pc-windows-msvc",
 };
 
 /** The manifest of the main package. */

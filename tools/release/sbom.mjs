@@ -27,9 +27,6 @@ function crates() {
 	return JSON.parse(text.replaceAll(pathToFileURL(root).href, "file:///."));
 }
 
-const license = (id) => [{ license: { id } }];
-const sha256 = (content) => [{ alg: "SHA-256", content }];
-
 /** The embedding model, with the digests of the files that it is made from. */
 function model({ name, revision, license: id, files }) {
 	return {
@@ -37,13 +34,13 @@ function model({ name, revision, license: id, files }) {
 		"bom-ref": `model:${name}@${revision}`,
 		name,
 		version: revision,
-		licenses: license(id),
+		licenses: [{ license: { id } }],
 		purl: `pkg:huggingface/${name}@${revision}`,
 		components: Object.entries(files).map(([file, digest]) => ({
 			type: "file",
 			"bom-ref": `model:${name}@${revision}/${file}`,
 			name: file,
-			hashes: sha256(digest),
+			hashes: [{ alg: "SHA-256", content: digest }],
 		})),
 	};
 }
