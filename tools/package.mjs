@@ -8,15 +8,15 @@
  *
  * The main package and the workspaces are packed in any case.
  */
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { platformName } from "./lib/build.mjs";
-import { fail, npx, root } from "./lib/run.mjs";
+import { fail, npx } from "./lib/run.mjs";
 import { obstacle } from "./package/build.mjs";
 import { checkMain, checkPlatform, checkWorkspace } from "./package/check.mjs";
 import { DIST, packMain, packPlatform, packWorkspace } from "./package/pack.mjs";
-import { checkManifests, PLATFORMS, WORKSPACES } from "./package/platforms.mjs";
+import { checkManifests, mainManifest, PLATFORMS, WORKSPACES } from "./package/platforms.mjs";
 import { installPackages } from "./prepare.mjs";
 
 const { values: options } = parseArgs({
@@ -58,8 +58,9 @@ const names = platforms();
 const main = packMain();
 conclude(main, checkMain(main));
 // The subpaths of the workspaces have no types.
-const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const internal = Object.keys(exports).filter((path) => path.startsWith("./internal/"));
+const internal = Object.keys(mainManifest().exports).filter((path) =>
+	path.startsWith("./internal/"),
+);
 npx(["attw", main.path, "--exclude-entrypoints", ...internal]);
 for (const name of WORKSPACES) {
 	const packed = packWorkspace(name);
