@@ -321,11 +321,6 @@ impl Embed for ModelEmbedder {
     fn is_quick(&self) -> bool {
         self.novelty == NoveltyKind::Words || self.model.is_quick()
     }
-
-    fn load(&self) {
-        // Whoever embeds is told of a failure.
-        let _ = self.model.get();
-    }
 }
 
 /// A process warning about scores. Each is emitted once in a process.

@@ -231,11 +231,12 @@ impl NativeScorer {
             return Err(thrown(env, error));
         }
         let most = |number: Option<u32>| number.map_or(usize::MAX, |number| number as usize);
-        let selection = Selection::new(Limits {
+        let limits = Limits {
             count: most(count),
             coverage: coverage.unwrap_or(f64::INFINITY),
             per_group: most(per_group),
-        });
+        };
+        let selection = Selection::new(limits, self.engine.options().profiles.clone());
         let held = Held::new(&EnvState::of(env)?.held);
         let slot = Arc::new(Mutex::new(Some((selection, Vec::new(), held))));
         Ok(NativeSelection { scorer: self.clone(), embedder, against_memory, slot })

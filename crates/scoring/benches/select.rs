@@ -31,14 +31,14 @@ fn selection(size: usize) -> Selection {
     let mut vector = || numbers.by_ref().take(VECTOR_LEN).collect::<Vec<_>>();
     let (common, tasks) =
         (vector(), iter::repeat_with(&mut vector).take(TASKS).collect::<Vec<_>>());
-    let mut selection =
-        Selection::new(Limits { count: 100, coverage: f64::INFINITY, per_group: usize::MAX });
+    let limits = Limits { count: 100, coverage: f64::INFINITY, per_group: usize::MAX };
+    let mut selection = Selection::new(limits, Profiles::default());
     for index in 0..size {
         let parts = common.iter().zip(&tasks[index * index % TASKS]).zip(vector());
         let embedding = parts.map(|((common, task), own)| common + task + 0.7 * own).collect();
         let embedded = Embedded { embedding, ..Embedded::default() };
         let trace = input(&trace(json!({ "id": index.to_string() }))).trace;
-        selection.add(Candidate::new(&trace, Ok(embedded), None, &Profiles::default()));
+        selection.add(Candidate::new(trace, Ok(embedded), None));
     }
     selection
 }

@@ -42,7 +42,7 @@ impl<T: Into<String>> From<T> for Text {
 
 /// Turns text into a vector, on the threads of the scorer.
 pub trait Embed: Send + Sync {
-    /// Returns the embedding of a text. May end early with any error once `cancel` is cancelled.
+    /// Returns the embedding of a text, after loading what that needs. May end early with any error once `cancel` is cancelled.
     ///
     /// # Errors
     ///
@@ -56,9 +56,6 @@ pub trait Embed: Send + Sync {
     fn is_quick(&self) -> bool {
         true
     }
-
-    /// Loads what embedding needs; returns when that has succeeded or failed.
-    fn load(&self) {}
 }
 
 /// The embedder for a call, or the reason why there is none.

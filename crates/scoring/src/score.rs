@@ -37,13 +37,15 @@ const AGAIN: &str =
 impl Score {
     /// Scores `trace`, whose novelty is known, by the profile of its domain.
     pub fn of(trace: &Trace, novelty: Novelty, profiles: &Profiles) -> Self {
+        let (profile, mut hint) =
+            (profiles.for_domain(trace.domain()), profiles.hint(trace.domain()));
         let own = novelty.nearest().and_then(|nearest| nearest.id.as_deref());
-        let is_own = own.is_some() && own == trace.id().map(|id| &**id);
-        let mut score = Scored::of(trace, profiles).score(novelty);
-        if is_own {
-            score.hint = Some(score.hint.map_or(AGAIN.into(), |hint| format!("{hint}; {AGAIN}")));
+        if own.is_some() && own == trace.id().map(|id| &**id) {
+            hint = Some(hint.map_or(AGAIN.into(), |hint| format!("{hint}; {AGAIN}")));
         }
-        score
+        let dimensions = Dimensions::of(trace, novelty.value());
+        let (value, overrides) = Fired::of(trace).apply(profile.weights.apply(&dimensions));
+        Self { value, dimensions, profile, hint, overrides, novelty }
     }
 
     /// Returns the lowest and the highest score that `trace` can have for any novelty: those at 0 and 1.
@@ -64,42 +66,8 @@ impl Score {
     /// assert_eq!(Score::bounds(&trace, &Profiles::default()), [0.1, 0.1]);
     /// ```
     pub fn bounds(trace: &Trace, profiles: &Profiles) -> [f64; 2] {
-        let scored = Scored::of(trace, profiles);
-        [scored.value(0.0), scored.value(1.0)]
-    }
-}
-
-/// The score of a trace as a function of its novelty.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Scored {
-    profile: Profile,
-    hint: Option<String>,
-    fired: Fired,
-    dimensions: Dimensions,
-}
-
-impl Scored {
-    pub fn of(trace: &Trace, profiles: &Profiles) -> Self {
-        let (profile, hint) = (profiles.for_domain(trace.domain()), profiles.hint(trace.domain()));
-        Self { profile, hint, fired: Fired::of(trace), dimensions: Dimensions::of(trace, 0.0) }
-    }
-
-    /// Returns the value of [`Score::of`] for this novelty.
-    pub fn value(&self, novelty: f64) -> f64 {
-        self.fired.correct(self.weighted(novelty).1)
-    }
-
-    fn weighted(&self, novelty: f64) -> (Dimensions, f64) {
-        let dimensions = Dimensions { novelty, ..self.dimensions };
-        (dimensions, self.profile.weights.apply(&dimensions))
-    }
-
-    /// Returns the value of [`Score::of`].
-    pub fn score(self, novelty: Novelty) -> Score {
-        let (dimensions, weighted) = self.weighted(novelty.value());
-        let (value, overrides) = self.fired.apply(weighted);
-        let Self { profile, hint, .. } = self;
-        Score { value, dimensions, profile, hint, overrides, novelty }
+        let (weights, fired) = (profiles.for_domain(trace.domain()).weights, Fired::of(trace));
+        [0.0, 1.0].map(|novelty| fired.correct(weights.apply(&Dimensions::of(trace, novelty))))
     }
 }
 

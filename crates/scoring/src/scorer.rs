@@ -64,7 +64,7 @@ struct Order {
     active: BTreeMap<u64, Arc<Call>>,
     /// Embedded calls whose turn has not come.
     embedded: BTreeMap<u64, EmbeddedCall>,
-    /// The number of running [`Scorer::during`], and of loads for calls.
+    /// The number of running [`Scorer::during`].
     others: usize,
     /// Whether a thread is settling; others leave their results to it.
     settling: bool,
@@ -204,7 +204,7 @@ impl Scorer {
         if order.workers < self.options().concurrency {
             order.workers += 1;
             let scorer = self.clone();
-            threads.spawn(move || scorer.work(threads, None));
+            threads.spawn(move || scorer.work(threads, false));
         }
         handle
     }
@@ -284,27 +284,18 @@ impl Scorer {
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Works on the queue until it is empty, and lets other jobs run between calls, and while the embedder is loaded for
-    /// a call; `loaded` is the call for which it was.
-    fn work(self: Arc<Self>, threads: Threads, loaded: Option<u64>) {
+    /// Works on the queue until it is empty, on `threads`, where it lets other jobs run between calls; a call that loads the
+    /// embedder is left to a thread for that, on which this `is_loading`.
+    fn work(self: Arc<Self>, threads: Threads, is_loading: bool) {
         let mut order = lock(&self.order);
         while let Some((ticket, call)) = order.queue.pop_front() {
-            if loaded != Some(ticket)
-                && let Some(embedder) = call.awaited_embedder()
+            if !is_loading
+                && call.loads()
+                && let Ok(loads) = LOADS.threads()
             {
                 order.queue.push_front((ticket, call));
-                order.others += 1;
                 drop(order);
-                let load = move || {
-                    embedder.load();
-                    lock(&self.order).others -= 1;
-                    self.idle.notify_all();
-                    threads.spawn(move || self.work(threads, Some(ticket)));
-                };
-                return match LOADS.threads() {
-                    Ok(loads) => loads.spawn(load),
-                    Err(_) => load(),
-                };
+                return loads.spawn(move || self.work(threads, true));
             }
             order.active.insert(ticket, call.clone());
             drop(order);
@@ -315,9 +306,8 @@ impl Scorer {
             drop(order);
             drop(done);
             self.idle.notify_all();
-            if has_more && threads.has_waiting() {
-                let scorer = self.clone();
-                return threads.spawn(move || scorer.work(threads, None));
+            if is_loading || (has_more && threads.has_waiting()) {
+                return threads.spawn(move || self.work(threads, false));
             }
             order = lock(&self.order);
         }

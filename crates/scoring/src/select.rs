@@ -27,9 +27,8 @@ use crate::{
     embed::{Embedded, TextFacts},
     error::Result,
     id::Id,
-    score::{Report, Scored, Times},
+    score::{Report, Times},
     trace::Trace,
-    weights::Profiles,
 };
 
 /// Fails once the work is to end.
@@ -38,8 +37,7 @@ pub type Check<'a> = &'a (dyn Fn() -> Result<()> + Sync);
 /// A trace that can be selected, or was kept before.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    id: Option<Id>,
-    scored: Scored,
+    trace: Trace,
     /// The vector; empty if there is none.
     row: Row,
     /// Why there is no vector.
@@ -55,15 +53,9 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Returns a trace, of which the steps are not kept, with its embedding, or the reason why there is none, and the
-    /// most similar trace of a memory whose traces were kept before.
-    pub fn new(
-        trace: &Trace,
-        embedded: Result<Embedded>,
-        nearest: Option<Nearest>,
-        profiles: &Profiles,
-    ) -> Self {
-        let (id, scored) = (trace.id().cloned(), Scored::of(trace, profiles));
+    /// Returns a trace with its embedding, or the reason why there is none, and the most similar trace of a memory whose
+    /// traces were kept before.
+    pub fn new(trace: Trace, embedded: Result<Embedded>, nearest: Option<Nearest>) -> Self {
         let (row, reason, text, times) = match embedded {
             Err(reason) => (Row::default(), Some(reason.into()), None, Times::default()),
             Ok(Embedded { embedding, text, tokenize, infer, .. }) => {
@@ -73,8 +65,7 @@ impl Candidate {
             }
         };
         Self {
-            id,
-            scored,
+            trace,
             row,
             reason,
             text,

@@ -71,6 +71,8 @@ impl FakeEmbedder {
 
 impl Embed for FakeEmbedder {
     fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded> {
+        let loading = self.is_loading.lock().unwrap();
+        drop(self.loaded.wait_while(loading, |is_loading| *is_loading).unwrap());
         self.calls.fetch_add(1, Ordering::SeqCst);
         let text = text.whole();
         let mut words = text.split_whitespace();
@@ -112,10 +114,5 @@ impl Embed for FakeEmbedder {
 
     fn is_quick(&self) -> bool {
         !*self.is_loading.lock().unwrap()
-    }
-
-    fn load(&self) {
-        let loading = self.is_loading.lock().unwrap();
-        drop(self.loaded.wait_while(loading, |is_loading| *is_loading).unwrap());
     }
 }

@@ -14,7 +14,7 @@ use knowledgepulse_workers::{CancelToken, fault};
 use crate::{
     cache::{Nearest, VectorCache},
     clock::since,
-    embed::{CallEmbedder, Embed, Embedded, Text},
+    embed::{CallEmbedder, Embedded, Text},
     error::{Error, Result, StoreFault},
     id::Id,
     score::{Novelty, Report, Score, Times},
@@ -150,11 +150,10 @@ impl Call {
         Some(owed)
     }
 
-    /// Returns the embedder, if the call needs it and it is not loaded.
-    pub fn awaited_embedder(&self) -> Option<Arc<dyn Embed>> {
-        let embedder = self.embedder.as_ref().ok()?;
-        let waits = self.work.text().is_some() && !self.is_answered() && !embedder.is_quick();
-        waits.then(|| embedder.clone())
+    /// Returns whether the call needs an embedder that is not loaded.
+    pub fn loads(&self) -> bool {
+        let is_slow = self.embedder.as_ref().is_ok_and(|embedder| !embedder.is_quick());
+        is_slow && self.work.text().is_some() && !self.is_answered()
     }
 
     /// Does the part of the work that reads the memory.
@@ -199,17 +198,6 @@ impl Call {
         fault::point("score");
         let score = Score::of(trace, novelty, &self.common.options.profiles);
         Outcome::Scored(Box::new(Report { score, text: None, times: Times::default(), is_known }))
-    }
-
-    fn candidate(
-        &self,
-        input: &Input,
-        embedded: Result<Embedded>,
-        nearest: Option<Found>,
-    ) -> Outcome {
-        let nearest = nearest.map(|Found { id, similarity, .. }| Nearest { similarity, id });
-        let profiles = &self.common.options.profiles;
-        Outcome::Candidate(Candidate::new(&input.trace, embedded, nearest, profiles).into())
     }
 
     /// Returns whether the call is answered, or somebody is going to answer it.
@@ -314,7 +302,7 @@ impl EmbeddedCall {
             (Ok(embedded), Work::Embed(_), _) => Err(Ok(Outcome::Embedded(embedded.embedding))),
             (Ok(embedded), Work::Candidate(_, true), _) => Ok(embedded),
             (embedded, Work::Candidate(input, _), _) if embedded.is_ok() || !is_required => {
-                Err(Ok(call.candidate(input, embedded, None)))
+                Err(Ok(candidate(input, embedded, None)))
             }
             (Ok(embedded), ..) => Ok(embedded),
             (Err(reason), Work::WarmUp, _) if !is_required => {
@@ -343,7 +331,7 @@ impl EmbeddedCall {
         let mut result = match embedded {
             Ok(embedded) => match (&call.work, recalled) {
                 (Work::Candidate(input, _), Ok(Outcome::Found(mut found))) => {
-                    Ok(call.candidate(input, Ok(embedded), found.pop()))
+                    Ok(candidate(input, Ok(embedded), found.pop()))
                 }
                 (_, recalled) => {
                     (times.tokenize, times.infer) = (embedded.tokenize, embedded.infer);
@@ -363,6 +351,11 @@ impl EmbeddedCall {
         }
         owed.settle(result);
     }
+}
+
+fn candidate(input: &Input, embedded: Result<Embedded>, nearest: Option<Found>) -> Outcome {
+    let nearest = nearest.map(|Found { id, similarity, .. }| Nearest { similarity, id });
+    Outcome::Candidate(Candidate::new(input.trace.clone(), embedded, nearest).into())
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ use super::{
 use crate::{
     cache::Nearest,
     error::Result,
-    score::{Novelty, Report},
+    score::{Novelty, Report, Score},
+    weights::Profiles,
 };
 
 /// The relative difference of what equals add: sums are rounded.
@@ -45,6 +46,7 @@ const NONE: usize = usize::MAX;
 #[derive(Default)]
 pub struct Selection {
     limits: Limits,
+    profiles: Profiles,
     /// Those kept before, then the candidates.
     traces: Vec<Candidate>,
     before: usize,
@@ -75,9 +77,9 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Returns a selection without candidates.
-    pub fn new(limits: Limits) -> Self {
-        Self { limits, ..Self::default() }
+    /// Returns a selection without candidates, whose reports are by these profiles.
+    pub fn new(limits: Limits, profiles: Profiles) -> Self {
+        Self { limits, profiles, ..Self::default() }
     }
 
     /// Adds a trace that was kept before. Must be called before the first [`Selection::add`].
@@ -286,14 +288,16 @@ impl Selection {
             }
         }
         self.changes.push(changes);
-        let Candidate { id, scored, text, times, group, .. } = &self.traces[index];
+        let Candidate { trace, text, times, group, .. } = &self.traces[index];
         if let Some(group) = group {
             *self.groups.entry(*group).or_default() += 1;
         }
-        let score = scored.clone().score(self.novelty(index));
+        let score = Score::of(trace, self.novelty(index), &self.profiles);
+        // No option of a selection leaves out what has its id.
+        let score = Score { hint: self.profiles.hint(trace.domain()), ..score };
         self.kept.push(Selected {
             index: index - self.before,
-            id: id.clone(),
+            id: trace.id().cloned(),
             coverage: self.coverage(),
             stands_for: 0,
             covers: 0.0,
@@ -314,7 +318,8 @@ impl Selection {
         for other in (0..self.before).chain(kept).map(|index| &self.traces[index]) {
             let similarity = trace.similarity(other);
             if nearest.as_ref().is_none_or(|nearest| similarity > nearest.similarity) {
-                nearest = Some(Nearest { similarity, id: other.id.clone().map(Into::into) });
+                let id = other.trace.id().cloned().map(Into::into);
+                nearest = Some(Nearest { similarity, id });
             }
         }
         nearest.map_or(Novelty::EmptyCache, Novelty::Cache)

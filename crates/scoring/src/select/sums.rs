@@ -237,7 +237,7 @@ fn tile<S: Simd, const REGISTERS: usize, const ROWS: usize>(
 mod tests {
     use super::*;
     use crate::{
-        Profiles, Trace,
+        Trace,
         embed::Embedded,
         trace::{Confidence, Steps},
     };
@@ -286,7 +286,7 @@ mod tests {
         let embedded = Embedded { embedding: numbers.collect(), ..Embedded::default() };
         let confidence = Confidence::new(0.5).expect("a number in [0, 1]");
         let trace = Trace::new("code".into(), true, confidence, Steps::default(), None);
-        Candidate::new(&trace, Ok(embedded), None, &Profiles::default())
+        Candidate::new(trace, Ok(embedded), None)
             .in_group(None, seed % 2 == 1)
             .standing_for(1, 1.0 + (seed % 3) as f64)
     }

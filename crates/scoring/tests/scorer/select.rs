@@ -37,12 +37,7 @@ fn candidate(id: &str, vector: Option<&[f64]>) -> Candidate {
     let embedding = vector.map(|vector| vector.iter().map(|x| *x as f32).collect());
     let embedded = embedding.map(|embedding| Embedded { embedding, ..Embedded::default() });
     let trace = input(&trace(json!({ "id": id }))).trace;
-    Candidate::new(
-        &trace,
-        embedded.ok_or_else(|| Error::embedder_unavailable("none")),
-        None,
-        &Profiles::default(),
-    )
+    Candidate::new(trace, embedded.ok_or_else(|| Error::embedder_unavailable("none")), None)
 }
 
 fn similarity(a: &[f64], b: &[f64]) -> f64 {
@@ -52,7 +47,8 @@ fn similarity(a: &[f64], b: &[f64]) -> f64 {
 impl Set {
     fn selection(&self, coverage: f64) -> Selection {
         let (count, per_group) = (self.count, self.per_group.unwrap_or(usize::MAX));
-        let mut selection = Selection::new(Limits { count, coverage, per_group });
+        let limits = Limits { count, coverage, per_group };
+        let mut selection = Selection::new(limits, Profiles::default());
         for vector in &self.before {
             selection.add_before(candidate("before", Some(vector)));
         }
