@@ -92,7 +92,8 @@ const fn is_at(_: &File, _: &str) -> bool {
     true
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{env, fs, process};
 

@@ -63,17 +63,13 @@ impl Embedder {
     pub(crate) fn load(settings: &ModelSettings) -> Result<Self> {
         let begun = Instant::now();
         let folder = ModelFolder::open(settings)?;
-        let load = || Self::load_from(folder, settings);
-        let mut embedder = load().map_err(|error| settings.advise(error))?;
-        embedder.load_time = begun.elapsed();
-        Ok(embedder)
-    }
-
-    fn load_from(folder: ModelFolder, settings: &ModelSettings) -> Result<Self> {
-        let fingerprint = folder.fingerprint()?;
-        let weights = folder.custom().map_or(0, CustomFolder::bytes);
-        memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
-        let (tokenizer, backend) = folder.load(settings)?;
+        let load = || {
+            let fingerprint = folder.fingerprint()?;
+            let weights = folder.custom().map_or(0, CustomFolder::bytes);
+            memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
+            Ok((fingerprint, folder.load(settings)?))
+        };
+        let (fingerprint, (tokenizer, backend)) = load().map_err(|error| settings.advise(error))?;
         memory_probe::release_free();
         let (memo, dimensions, load_time) = (Memo::default(), EMBEDDING_LEN, Duration::ZERO);
         let mut embedder =
@@ -81,6 +77,7 @@ impl Embedder {
         if embedder.folder.custom().is_some() {
             embedder.dimensions = embedder.probe(settings)?;
         }
+        embedder.load_time = begun.elapsed();
         Ok(embedder)
     }
 
@@ -100,7 +97,7 @@ impl Embedder {
     /// Returns the name of the built-in model. A custom model is named after its folder.
     pub fn name(&self) -> Option<&str> {
         match &self.folder {
-            ModelFolder::BuiltIn(files) => Some(files.name()),
+            ModelFolder::BuiltIn(files) => Some(&files.manifest.name),
             ModelFolder::Custom(_) => None,
         }
     }
@@ -177,7 +174,7 @@ impl ModelFolder {
 
     pub fn fingerprint(&self) -> Result<String> {
         match self {
-            Self::BuiltIn(files) => Ok(files.fingerprint().into()),
+            Self::BuiltIn(files) => Ok(files.manifest.fingerprint.clone()),
             Self::Custom(folder) => folder.fingerprint(),
         }
     }
@@ -208,9 +205,8 @@ impl ModelFolder {
             Self::Custom(folder) => {
                 let tokenizer = || folder.read_tokenizer(&settings.folder()?);
                 let (tokenizer, graph) = run_both(tokenizer, || onnx(folder.clone()));
-                let panicked = |_| EmbedError::Model("reading its files panicked".into());
                 let graph = graph?;
-                Ok((tokenizer.map_err(panicked)??, Box::new(graph)))
+                Ok((tokenizer?, Box::new(graph)))
             }
         }
     }

@@ -163,17 +163,17 @@ pub fn builder() -> thread::Builder {
     thread::Builder::new().stack_size(2 << 20)
 }
 
-/// Runs both functions: concurrently, or one after the other if the system refuses to start a thread. Returns
-/// `Err` with the panic of `other` if it panicked.
-pub fn run_both<A: Send, B>(
-    other: impl Fn() -> A + Sync,
-    here: impl FnOnce() -> B,
-) -> (thread::Result<A>, B) {
+/// Runs both functions: concurrently, or one after the other if the system refuses to start a thread.
+///
+/// # Panics
+///
+/// If one of them does.
+pub fn run_both<A: Send, B>(other: impl Fn() -> A + Sync, here: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
         let spawned = builder().spawn_scoped(scope, &other);
         let here = here();
-        let refused = |_| catch_unwind(AssertUnwindSafe(&other));
-        (spawned.map_or_else(refused, ScopedJoinHandle::join), here)
+        let join = |other: ScopedJoinHandle<_>| other.join().unwrap_or_else(|it| resume_unwind(it));
+        (spawned.map_or_else(|_| other(), join), here)
     })
 }
 
@@ -194,7 +194,7 @@ pub fn share_out<P: Send, E: Send>(
         return run();
     }
     let (other, here) = run_both(run, run);
-    other.unwrap_or_else(|panic| resume_unwind(panic)).and(here)
+    other.and(here)
 }
 
 #[cfg(test)]
@@ -202,12 +202,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn run_both_runs_both_and_reports_a_panic_of_the_other() {
-        let (a, b) = run_both(|| 1, || 2);
-        assert_eq!((a.ok(), b), (Some(1), 2));
-        let (a, b) = run_both(|| panic!("on purpose"), || 2);
-        let a: thread::Result<()> = a;
-        assert_eq!((a.is_err(), b), (true, 2));
+    fn run_both_runs_both_and_panics_if_the_other_does() {
+        assert_eq!(run_both(|| 1, || 2), (1, 2));
+        let mut is_done = false;
+        let both = || run_both(|| panic!("on purpose"), || is_done = true);
+        assert!(catch_unwind(AssertUnwindSafe(both)).is_err());
+        assert!(is_done);
     }
 
     /// Spawns a hundred jobs, every third of which panics, and returns those that finished.

@@ -32,12 +32,13 @@ const FORMAT: u32 = 4;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Manifest {
+pub(crate) struct Manifest {
     format: u32,
-    name: String,
+    pub name: String,
     dimensions: usize,
     max_tokens: usize,
-    fingerprint: String,
+    /// That of all backends and precisions.
+    pub fingerprint: String,
     files: Vec<Entry>,
 }
 
@@ -51,7 +52,7 @@ struct Entry {
 /// The folder of the built-in model, whose manifest has been read.
 pub struct BuiltInFiles {
     folder: PathBuf,
-    manifest: Manifest,
+    pub(crate) manifest: Manifest,
 }
 
 impl BuiltInFiles {
@@ -73,15 +74,6 @@ impl BuiltInFiles {
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
-    pub fn name(&self) -> &str {
-        &self.manifest.name
-    }
-
-    /// Returns the fingerprint, which all backends and precisions share.
-    pub fn fingerprint(&self) -> &str {
-        &self.manifest.fingerprint
-    }
-
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -90,27 +82,20 @@ impl BuiltInFiles {
     /// after the comparison.
     pub(crate) fn map(&self, name: &str, released: usize) -> Result<Mmap> {
         let entry = self.manifest.files.iter().find(|entry| entry.name == name);
-        let entry = entry.ok_or_else(|| {
+        let Entry { bytes, xxh3, .. } = entry.ok_or_else(|| {
             EmbedError::file(&self.path(MANIFEST), format!("names no file {name}"))
         })?;
-        entry.map(&self.path(name), released)
-    }
-}
-
-impl Entry {
-    fn map(&self, path: &Path, released: usize) -> Result<Mmap> {
-        let damaged = |expected: String, found: String| {
-            Err(EmbedError::Damaged { path: path.to_owned(), expected, found })
-        };
+        let path = self.path(name);
         // SAFETY: files of a package are replaced, not written to. ONNX Runtime maps them too.
-        let mapping = unsafe { Mmap::map(&open(path)?) };
-        let file = mapping.map_err(|error| EmbedError::file(path, error))?;
-        if file.len() as u64 != self.bytes {
-            return damaged(format!("{} bytes", self.bytes), format!("{} bytes", file.len()));
+        let mapping = unsafe { Mmap::map(&open(&path)?) };
+        let file = mapping.map_err(|error| EmbedError::file(&path, error))?;
+        let (expected, found) = (format!("{bytes} bytes"), format!("{} bytes", file.len()));
+        if found != expected {
+            return Err(EmbedError::Damaged { path, expected, found });
         }
         let found = format!("{:032x}", checksum(&file, released));
-        if found != self.xxh3 {
-            return damaged(format!("XXH3 {}", self.xxh3), found);
+        if found != *xxh3 {
+            return Err(EmbedError::Damaged { path, expected: format!("XXH3 {xxh3}"), found });
         }
         Ok(file)
     }

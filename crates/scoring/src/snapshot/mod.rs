@@ -15,7 +15,7 @@
 
 mod bytes;
 
-use std::{ops::Range, panic::resume_unwind, time::Duration};
+use std::{ops::Range, time::Duration};
 
 pub use bytes::Bytes;
 use knowledgepulse_workers::run_both;
@@ -189,7 +189,6 @@ fn read(bytes: &[u8], model: Model) -> Result<(Header, Range<usize>), Wrong> {
     let (sealed, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
     let expected = blake3::Hash::from_slice(checksum).expect("32 bytes");
     let (found, header) = run_both(|| blake3::hash(sealed), || read_sealed(sealed, model));
-    let found = found.unwrap_or_else(|panic| resume_unwind(panic));
     ensure!(found == expected, "", "the BLAKE3 checksum {expected}", "{found}: it is damaged");
     let (header, end) = (header?, sealed.len());
     let numbers = header.entries.len() * row_length(header.vector_len);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -12,17 +12,25 @@ fn checksum_of(contents: &[u8]) -> String {
     format!("{:032x}", XxHash3_128::oneshot(&parts.flatten().collect::<Vec<_>>()))
 }
 
+fn manifest_of(file: Value) -> Value {
+    json!({
+        "format": 4, "name": "a model", "dimensions": 384, "maxTokens": 512, "fingerprint": "f", "files": [file],
+    })
+}
+
 #[test]
 fn map_refuses_damaged_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(WEIGHTS);
     // More than two parts, of which the first is released.
     let right: Vec<u8> = (0..(5 << 19) + 3).map(|at: u32| (at % 251) as u8).collect();
-    let entry =
-        Entry { name: WEIGHTS.into(), bytes: right.len() as u64, xxh3: checksum_of(&right) };
+    let entry = json!({ "name": WEIGHTS, "bytes": right.len(), "xxh3": checksum_of(&right) });
+    let manifest = manifest_of(entry);
+    fs::write(folder.path().join(MANIFEST), manifest.to_string()).unwrap();
+    let files = BuiltInFiles::open(folder.path()).unwrap();
     let map = |found: &[u8]| {
         fs::write(&path, found).unwrap();
-        let mapped = entry.map(&path, 3 << 19);
+        let mapped = files.map(WEIGHTS, 3 << 19);
         mapped.map(|file| assert!(*file == *found)).map_err(|error| error.to_string())
     };
     let damaged = format!("{} is damaged: expected ", path.display());
@@ -38,15 +46,13 @@ fn map_refuses_damaged_files() {
         assert!(error.starts_with(&format!("{damaged}XXH3 ")), "byte {at}: {error}");
     }
     fs::remove_file(&path).unwrap();
-    assert!(entry.map(&path, 0).is_err());
+    assert!(files.map(WEIGHTS, 0).is_err());
 }
 
 #[test]
 fn open_needs_all_fields_and_map_an_entry() {
     let folder = tempfile::tempdir().unwrap();
-    let mut manifest = json!({
-        "format": 4, "name": "a model", "dimensions": 384, "maxTokens": 512, "fingerprint": "f", "files": [],
-    });
+    let mut manifest = manifest_of(json!({ "name": "another", "bytes": 0, "xxh3": "" }));
     let mut open = |field: &str| {
         let value = manifest.as_object_mut().unwrap().remove(field);
         fs::write(folder.path().join(MANIFEST), manifest.to_string()).unwrap();
@@ -56,7 +62,7 @@ fn open_needs_all_fields_and_map_an_entry() {
     let error = open("fingerprint").err().expect("no fingerprint").to_string();
     assert!(error.contains("missing field `fingerprint`"), "{error}");
     let files = open("revision").unwrap();
-    assert_eq!(files.fingerprint(), "f");
+    assert_eq!(files.manifest.fingerprint, "f");
     let error = files.map(WEIGHTS, 0).expect_err("no weights").to_string();
     assert!(error.ends_with("names no file model.bin"), "{error}");
 }
