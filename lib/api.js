@@ -8,7 +8,8 @@ const METHODS =
 
 function open() {
 	const { attempt, native } = require("./native.js");
-	const { SETTINGS, either, kinds, readOptions, required } = require("./options.js");
+	const { SETTINGS, either, kinds, readOptions, required, settingsInVariables } =
+		require("./options.js");
 	const Scorer = require("./scorer.js");
 	const { readTrace } = require("./trace.js");
 	// With the rest: Jest can drop loaded modules, and its classes of errors would be others.
@@ -36,7 +37,9 @@ function open() {
 
 	const scorer = new Scorer(
 		{ __proto__: null },
-		native.defaultScorer(() => require("./runtime.js")()),
+		native.defaultScorer((what) =>
+			what === "runtime" ? require("./runtime.js")() : settingsInVariables(),
+		),
 	);
 	const root = {
 		InvalidTraceError,
@@ -44,7 +47,7 @@ function open() {
 		ScoringError,
 		VectorCache,
 		_getLocalCache: () => scorer.cache,
-		configure: (options) => attempt(() => native.configure(readOptions(options, SETTINGS))),
+		configure: (options) => native.configure(readOptions(options, SETTINGS)),
 		scoreWith: (trace, novelty, options = {}) => {
 			const { head } = readTrace(trace);
 			const { profiles } = readOptions(options, { profiles: kinds.profiles });

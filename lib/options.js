@@ -1,5 +1,6 @@
 /** Checks and reads options. The addon trusts what it gets. */
 const { Buffer } = require("node:buffer");
+const process = require("node:process");
 const { fileURLToPath } = require("node:url");
 const { isPromise } = require("node:util/types");
 const { ScoringError } = require("./errors.js");
@@ -112,14 +113,13 @@ const kinds = {
 
 const { any, flag, positive, profiles, share, text, time } = kinds;
 
-/** The addon checks the names of choices, which environment variables have too. */
 const SETTINGS = {
-	embedder: text,
-	backend: text,
-	precision: text,
-	novelty: text,
+	embedder: oneOf("auto", "off", "required"),
+	backend: oneOf("onnx", "native"),
+	precision: oneOf("exact", "fast"),
+	novelty: oneOf("text", "run", "words"),
 	model: text,
-	pooling: text,
+	pooling: oneOf("mean", "cls", "last"),
 	normalize: flag,
 	maxTokens: positive,
 	prefix: text,
@@ -127,6 +127,31 @@ const SETTINGS = {
 	library: text,
 	threshold: share,
 };
+
+function variable(name) {
+	try {
+		return process.env[name];
+	} catch {
+		// Deno throws for what it does not allow to read.
+	}
+}
+
+/**
+ * Returns the settings in environment variables that are not empty; for one with a wrong value its name, what was expected and
+ * what was found, which is an error of every call until another value is configured.
+ */
+function settingsInVariables() {
+	const given = { __proto__: null };
+	for (const [name, { expected, fits }] of Object.entries(SETTINGS)) {
+		const path = `KNOWLEDGEPULSE_SCORING_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
+		const found = variable(path);
+		if (!found) continue;
+		// Of settings that are no text.
+		const meant = { __proto__: null, true: true, false: false }[found] ?? Number(found);
+		given[name] = [found, meant].find(fits) ?? [path, expected, describe(found)];
+	}
+	return given;
+}
 
 const weight = required(kind("a number", isNumber));
 const WEIGHTS = {
@@ -250,5 +275,6 @@ module.exports = {
 	readOptions,
 	required,
 	scorerOptions,
+	settingsInVariables,
 	suggest,
 };

@@ -30,7 +30,7 @@ use napi::{
 
 use crate::{
     js::{failure_value, forget_exception},
-    settings::{Texts, variables_of},
+    settings::{Texts, texts_of},
 };
 
 /// The state of the main thread, or of a worker.
@@ -42,16 +42,17 @@ pub struct EnvState {
     outbox: Arc<Outbox>,
     /// The scorers of the environment, which must not outlive it.
     pub scorers: Arc<Scorers>,
-    /// Looks for ONNX Runtime.
-    pub find_runtime: RefCell<Option<Rc<FunctionRef<(), Object<'static>>>>>,
+    /// What JavaScript finds.
+    pub find: RefCell<Option<Rc<FunctionRef<&'static str, Object<'static>>>>>,
     /// The memory of what JavaScript refers to. Any thread changes it.
     pub held: Ledger,
     /// The part that the garbage collector knows of: it would otherwise let scorers pile up.
     told: Cell<i64>,
 }
 
-/// Returns the `library`, or the `reason` why there is none.
-pub type FindRuntime<'env> = Function<'env, (), Object<'static>>;
+/// Returns for `runtime` the `library` of ONNX Runtime, or the `reason` why there is none, and for `variables` the settings
+/// in environment variables.
+pub type Find<'env> = Function<'env, &'static str, Object<'static>>;
 
 /// How long an ending environment waits for its work: the graph or tokenizer of a custom model may never end.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -89,21 +90,33 @@ impl EnvState {
         let scorers = Arc::<Scorers>::default();
         scorers.add(&default);
         env.add_env_cleanup_hook(scorers.clone(), |scorers| scorers.close())?;
-        let (variables, find_runtime) = (OnceCell::new(), RefCell::default());
-        let state = Self { default, variables, outbox, scorers, find_runtime, held, told };
+        let (variables, find) = (OnceCell::new(), RefCell::default());
+        let state = Self { default, variables, outbox, scorers, find, held, told };
         env.set_instance_data(state, (), |_| ())
     }
 
     pub fn variables(env: &Env) -> napi::Result<&'static Texts> {
-        Ok(Self::of(env)?.variables.get_or_init(|| variables_of(env)))
+        let state = Self::of(env)?;
+        let read = || match state.found(env, "variables") {
+            Ok(found) => texts_of(&found),
+            Err(_) => {
+                forget_exception(env);
+                Texts::new()
+            }
+        };
+        Ok(state.variables.get_or_init(read))
+    }
+
+    fn found(&self, env: &Env, what: &'static str) -> napi::Result<Object<'static>> {
+        let find = self.find.borrow().clone();
+        let find = find.ok_or_else(|| napi::Error::from_reason("nothing looks for it"))?;
+        find.borrow_back(env)?.call(what)
     }
 
     /// Returns the ONNX Runtime library that JavaScript finds, or why there is none.
     pub fn find_library(env: &Env) -> Result<PathBuf, String> {
         let found = || {
-            let find = Self::of(env)?.find_runtime.borrow().clone();
-            let find = find.ok_or_else(|| napi::Error::from_reason("nothing looks for it"))?;
-            let found = find.borrow_back(env)?.call(())?;
+            let found = Self::of(env)?.found(env, "runtime")?;
             let reason = found.get("reason")?.unwrap_or_default();
             Ok(found.get::<String>("library")?.map_or(Err(reason), |library| Ok(library.into())))
         };

@@ -24,7 +24,7 @@ use knowledgepulse_workers::available_cores;
 use napi::{Env, Result, bindgen_prelude::Object};
 use napi_derive::napi;
 
-use env::{EnvState, FindRuntime};
+use env::{EnvState, Find};
 use js::or_throw;
 use options::{Profile, profiles};
 use scorer::NativeScorer;
@@ -37,8 +37,8 @@ pub fn init(_exports: Object, env: Env) -> Result<()> {
 
 /// Changes the settings that are given; earlier calls keep theirs.
 #[napi(catch_unwind)]
-pub fn configure(env: &Env, settings: Object) -> Result<()> {
-    or_throw(env, settings::configure(EnvState::variables(env)?, &settings))
+pub fn configure(settings: Object) {
+    settings::configure(settings::texts_of(&settings));
 }
 
 /// Returns the greatest number of threads of a scorer.
@@ -69,11 +69,10 @@ pub fn score_with(
     js::to_json(&Report { score, text: None, times: Times::default(), is_known: false })
 }
 
-/// Returns the scorer behind `evaluateValue` in this environment, in which `find_runtime` looks for ONNX Runtime from now
-/// on: it returns an object with the path `library`, or with the `reason` why there is none.
+/// Returns the scorer behind `evaluateValue` in this environment, in which `find` is called from now on.
 #[napi(catch_unwind)]
-pub fn default_scorer(env: &Env, find_runtime: FindRuntime) -> Result<NativeScorer> {
-    EnvState::of(env)?.find_runtime.replace(Some(find_runtime.create_ref()?.into()));
+pub fn default_scorer(env: &Env, find: Find) -> Result<NativeScorer> {
+    EnvState::of(env)?.find.replace(Some(find.create_ref()?.into()));
     Ok(NativeScorer { engine: EnvState::of(env)?.default.clone(), embedder: None })
 }
 

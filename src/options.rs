@@ -49,12 +49,12 @@ pub fn read_scorer_options(env: &Env, options: &Object) -> Result<ScorerConfig> 
         ..ScorerOptions::default()
     };
     scorer.concurrency = threads.unwrap_or(scorer.concurrency);
-    let mut settings = or_throw(env, settings::settings(EnvState::variables(env)?))?;
-    or_throw(env, settings.update(options))?;
+    let settings = settings::current(EnvState::variables(env)?, |current| current.texts.clone());
+    let settings = settings::overlaid(settings, settings::texts_of(options));
     let (store, mode) = (options.get::<Unknown>("store")?, options.get::<String>("storeMode")?);
     Ok(ScorerConfig {
         scorer,
-        embedder: or_throw(env, settings.embedder(threads))?,
+        embedder: or_throw(env, settings::embedder_with(&settings, threads))?,
         has_cache: cache.is_some(),
         requires_store: store.map(|_| mode.as_deref() == Some("required")),
     })

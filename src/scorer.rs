@@ -403,7 +403,10 @@ impl NativeScorer {
 
     /// Returns the embedder for calls from now on.
     pub fn embedder(&self, env: &Env) -> Result<Arc<ModelEmbedder>> {
-        let shared = || or_throw(env, settings::embedder(EnvState::variables(env)?));
+        let shared = || {
+            let embedder = settings::current(EnvState::variables(env)?, |now| now.embedder.clone());
+            or_throw(env, embedder)
+        };
         let embedder = self.embedder.clone().map_or_else(shared, Ok)?;
         embedder.find_library(|| EnvState::find_library(env));
         Ok(embedder)

@@ -1,8 +1,10 @@
-//! The settings of the process: those in environment variables, and over them those of `configure`.
+//! The settings of the process: those in environment variables, and over them those of `configure`. `lib/options.js` checks
+//! both.
 
 use std::{
     collections::BTreeMap,
     path,
+    str::FromStr,
     sync::{Arc, Mutex},
 };
 
@@ -10,14 +12,11 @@ use knowledgepulse_embedder::{ModelOptions, ModelSettings, PackageFolder, Shared
 use knowledgepulse_scoring::{Error, Invalid, Result};
 use knowledgepulse_workers::lock;
 use napi::{
-    Env, JsValue,
+    JsValue,
     bindgen_prelude::{JsObjectValue, Object, Unknown},
 };
 
-use crate::{
-    js::{forget_exception, shown},
-    model::{Choice, Mode, ModelEmbedder, NoveltyKind},
-};
+use crate::model::{Choice, ModelEmbedder};
 
 /// The names of the settings.
 const NAMES: [&str; 12] = [
@@ -25,174 +24,93 @@ const NAMES: [&str; 12] = [
     "pooling", "precision", "prefix", "threshold",
 ];
 
+/// The settings that are files or folders.
+const PATHS: [&str; 2] = ["library", "model"];
+
 /// The settings that another model resets.
 const OF_MODEL: [&str; 5] = ["maxTokens", "normalize", "output", "pooling", "prefix"];
 
-/// Settings of one source by name, as text.
-pub type Texts = BTreeMap<&'static str, String>;
+/// That of the KnowledgePulse protocol.
+const THRESHOLD: f64 = 0.75;
 
-/// Returns the settings in options of JavaScript, whose types `lib/options.js` has checked.
-fn options_of(options: &Object) -> Texts {
-    let text = |name| {
-        let value: Unknown = options.get(name).ok()??;
-        value.coerce_to_string().ok()?.into_utf8().ok()?.into_owned().ok()
-    };
-    NAMES.into_iter().filter_map(|name| Some((name, text(name)?))).collect()
-}
+/// Settings by name, as text, or the error of a variable with a wrong value.
+pub type Texts = BTreeMap<&'static str, Result<String>>;
 
-/// Returns the settings in `process.env`, which a worker may have of its own.
-pub fn variables_of(env: &Env) -> Texts {
-    let variables = || -> napi::Result<Object> {
-        let process: Object = env.get_global()?.get_named_property("process")?;
-        process.get_named_property("env")
-    };
-    let Ok(variables) = variables() else { return Texts::new() };
-    let text = |name| {
-        // Deno throws for what it does not allow to read.
-        let found = variables.get::<String>(&variable(name)).inspect_err(|_| forget_exception(env));
-        found.ok()?.filter(|text| !text.is_empty())
-    };
-    NAMES.into_iter().filter_map(|name| Some((name, text(name)?))).collect()
-}
-
-/// Settings from one source.
-struct Given<'a> {
-    texts: &'a Texts,
-    /// Whether they are environment variables, for errors.
-    are_variables: bool,
-    /// The settings whose values are wrong.
-    wrong: Vec<(&'static str, Error)>,
-}
-
-impl Given<'_> {
-    fn text(&self, name: &str) -> Option<String> {
-        self.texts.get(name).cloned()
-    }
-
-    fn parse<T>(
-        &mut self,
-        name: &'static str,
-        expected: &str,
-        parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Option<T> {
-        let text = self.texts.get(name)?;
-        let value = parse(text);
-        if value.is_none() {
-            let path = if self.are_variables { variable(name) } else { name.to_owned() };
-            let error = Error::invalid(Invalid::Option, path, expected, shown(text.clone()));
-            self.wrong.push((name, error));
+/// Returns the settings in an object of JavaScript. An array stands for a variable with a wrong value: its name, what was
+/// expected, and what was found.
+pub fn texts_of(settings: &Object) -> Texts {
+    let text = |name| -> Option<Result<String>> {
+        if let Ok(Some([path, expected, found])) = settings.get::<Vec<String>>(name).map(three) {
+            return Some(Err(Error::invalid(Invalid::Option, path, expected, found)));
         }
-        value
-    }
-
-    fn choice<T: Choice>(&mut self, name: &'static str) -> Option<T> {
-        let names: Vec<_> = T::NAMES.iter().map(|(name, _)| format!("{name:?}")).collect();
-        let (last, others) = names.split_last().expect("at least one name");
-        self.parse(name, &format!("{} or {last}", others.join(", ")), T::named)
-    }
-}
-
-/// Returns the name of the environment variable of a setting.
-fn variable(setting: &str) -> String {
-    let mut name = String::from("KNOWLEDGEPULSE_SCORING_");
-    for letter in setting.chars() {
-        if letter.is_uppercase() {
-            name.push('_');
-        }
-        name.push(letter.to_ascii_uppercase());
-    }
-    name
-}
-
-/// The mode of the embedder, its model, what novelty compares, and the threshold.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    mode: Mode,
-    model: ModelSettings,
-    /// `None` for the default.
-    novelty: Option<NoveltyKind>,
-    threshold: f64,
-    /// The options whose variables have wrong values and have not been replaced.
-    invalid: Vec<(&'static str, Error)>,
-}
-
-impl Settings {
-    fn from_variables(variables: &Texts) -> Self {
-        let mut settings = Self {
-            mode: Mode::default(),
-            model: ModelSettings::of(PackageFolder::of_addon()),
-            novelty: None,
-            // That of the KnowledgePulse protocol.
-            threshold: 0.75,
-            invalid: Vec::new(),
-        };
-        settings.invalid = settings.apply(variables, true);
-        settings
-    }
-
-    /// Applies options of JavaScript.
-    pub fn update(&mut self, options: &Object) -> Result<()> {
-        self.overlay(&options_of(options))
-    }
-
-    fn overlay(&mut self, options: &Texts) -> Result<()> {
-        self.invalid.retain(|(name, _)| !options.contains_key(name));
-        self.apply(options, false).into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
-    }
-
-    /// Applies settings. Another model resets the options of the model. Returns the errors of wrong values.
-    fn apply(&mut self, texts: &Texts, are_variables: bool) -> Vec<(&'static str, Error)> {
-        let Self { mode, model, novelty, threshold, .. } = self;
-        let mut given = Given { texts, are_variables, wrong: Vec::new() };
-        *mode = given.choice("embedder").unwrap_or(*mode);
-        *novelty = given.choice("novelty").or(*novelty);
-        model.backend = given.choice("backend").or(model.backend);
-        model.precision = given.choice("precision").unwrap_or(model.precision);
+        let value: Unknown = settings.get(name).ok()??;
+        let text = value.coerce_to_string().ok()?.into_utf8().ok()?.into_owned().ok()?;
         // The working directory may change before the load.
-        let path_of = |text: String| path::absolute(&text).unwrap_or_else(|_| text.into());
-        if let Some(folder) = given.text("model") {
-            (model.model, model.options) = (Some(path_of(folder)), ModelOptions::default());
-        }
-        let options = &mut model.options;
-        options.pooling = given.choice("pooling").or(options.pooling);
-        let normalize = given.parse("normalize", "\"true\" or \"false\"", |text| text.parse().ok());
-        options.normalize = normalize.or(options.normalize);
-        let positive = |text: &str| text.parse().ok().filter(|number: &u32| *number > 0);
-        let max_tokens = given.parse("maxTokens", "a positive integer", positive);
-        options.max_tokens = max_tokens.map(|number| number as usize).or(options.max_tokens);
-        options.prefix = given.text("prefix").or(options.prefix.take());
-        options.output = given.text("output").or(options.output.take());
-        if let Some(library) = given.text("library") {
-            model.library = Ok(path_of(library));
-        }
-        let share = |text: &str| text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
-        *threshold = given.parse("threshold", "a number in [0, 1]", share).unwrap_or(*threshold);
-        given.wrong
-    }
+        let absolute = path::absolute(&text).ok().filter(|_| PATHS.contains(&name));
+        Some(Ok(absolute.and_then(|path| path.into_os_string().into_string().ok()).unwrap_or(text)))
+    };
+    NAMES.into_iter().filter_map(|name| Some((name, text(name)?))).collect()
+}
 
-    /// Returns an embedder with these settings. Loads nothing. Fails if a variable has a wrong value.
-    pub fn embedder(mut self, threads: Option<usize>) -> Result<Arc<ModelEmbedder>> {
-        if let Some((_, error)) = self.invalid.first() {
-            return Err(error.clone());
-        }
-        self.model.threads = threads.unwrap_or(self.model.threads);
-        let model = SharedModel::with(self.model);
-        Ok(ModelEmbedder::new(self.mode, &model, self.novelty, self.threshold))
+fn three(texts: Option<Vec<String>>) -> Option<[String; 3]> {
+    texts?.try_into().ok()
+}
+
+/// Returns settings with others over them. Another model resets the options of the model.
+pub fn overlaid(mut under: Texts, over: Texts) -> Texts {
+    if over.contains_key("model") {
+        under.retain(|name, _| !OF_MODEL.contains(name));
     }
+    under.extend(over);
+    under
+}
+
+fn text<'a>(texts: &'a Texts, name: &str) -> Option<&'a String> {
+    texts.get(name)?.as_ref().ok()
+}
+
+fn parsed<T: FromStr>(texts: &Texts, name: &str) -> Option<T> {
+    text(texts, name)?.parse().ok()
+}
+
+fn choice<T: Choice>(texts: &Texts, name: &str) -> Option<T> {
+    T::named(text(texts, name)?)
+}
+
+/// Returns an embedder with these settings. Loads nothing. Fails if a variable has a wrong value.
+pub fn embedder_with(texts: &Texts, threads: Option<usize>) -> Result<Arc<ModelEmbedder>> {
+    if let Some(error) = texts.values().find_map(|text| text.as_ref().err()) {
+        return Err(error.clone());
+    }
+    let mut model = ModelSettings::of(PackageFolder::of_addon());
+    model.model = text(texts, "model").map(Into::into);
+    model.options = ModelOptions {
+        pooling: choice(texts, "pooling"),
+        normalize: parsed(texts, "normalize"),
+        max_tokens: parsed(texts, "maxTokens"),
+        prefix: text(texts, "prefix").cloned(),
+        output: text(texts, "output").cloned(),
+    };
+    model.backend = choice(texts, "backend");
+    model.precision = choice(texts, "precision").unwrap_or_default();
+    model.library = text(texts, "library").map_or(model.library, |library| Ok(library.into()));
+    model.threads = threads.unwrap_or(model.threads);
+    let mode = choice(texts, "embedder").unwrap_or_default();
+    let threshold = parsed(texts, "threshold").unwrap_or(THRESHOLD);
+    Ok(ModelEmbedder::new(mode, &SharedModel::with(model), choice(texts, "novelty"), threshold))
 }
 
 /// The settings for new calls.
-struct Current {
-    settings: Settings,
-    embedder: Result<Arc<ModelEmbedder>>,
+pub struct Current {
+    pub texts: Texts,
+    pub embedder: Result<Arc<ModelEmbedder>>,
 }
 
 impl Current {
     /// The settings in `variables`, and over them those that were configured.
-    fn new(variables: &Texts, configured: &Texts) -> Result<Self> {
-        let mut settings = Settings::from_variables(variables);
-        settings.overlay(configured)?;
-        Ok(Self { embedder: settings.clone().embedder(None), settings })
+    fn new(variables: &Texts, configured: &Texts) -> Self {
+        let texts = overlaid(variables.clone(), configured.clone());
+        Self { embedder: embedder_with(&texts, None), texts }
     }
 }
 
@@ -205,41 +123,21 @@ struct Shared {
 static SHARED: Mutex<Shared> = Mutex::new(Shared { configured: Texts::new(), current: Vec::new() });
 
 /// Returns what `read` has of the settings for new calls of an environment with these variables.
-fn with_current<T>(variables: &Texts, read: impl Fn(&Current) -> T) -> Result<T> {
+pub fn current<T>(variables: &Texts, read: impl Fn(&Current) -> T) -> T {
     let Shared { configured, current } = &mut *lock(&SHARED);
     let known = current.iter().position(|(own, _)| own == variables);
     if known.is_none() {
-        current.push((variables.clone(), Current::new(variables, configured)?));
+        current.push((variables.clone(), Current::new(variables, configured)));
     }
-    Ok(read(&current[known.unwrap_or(current.len() - 1)].1))
-}
-
-/// Returns the embedder of an environment. Loads nothing.
-pub fn embedder(variables: &Texts) -> Result<Arc<ModelEmbedder>> {
-    with_current(variables, |current| current.embedder.clone())?
-}
-
-pub fn settings(variables: &Texts) -> Result<Settings> {
-    with_current(variables, |current| current.settings.clone())
+    read(&current[known.unwrap_or(current.len() - 1)].1)
 }
 
 /// Changes the settings of the process. If they are equal to the present ones, a loaded model stays loaded, and a model that
 /// failed to load is tried again.
-pub fn configure(variables: &Texts, options: &Object) -> Result<()> {
-    let options = options_of(options);
-    // Those of this environment are checked, too.
-    with_current(variables, |_| ())?;
-    let mut shared = lock(&SHARED);
-    let mut configured = shared.configured.clone();
-    if options.contains_key("model") {
-        configured.retain(|name, _| !OF_MODEL.contains(name));
+pub fn configure(texts: Texts) {
+    let Shared { configured, current } = &mut *lock(&SHARED);
+    *configured = overlaid(configured.clone(), texts);
+    for (variables, current) in current {
+        *current = Current::new(variables, configured);
     }
-    configured.extend(options);
-    let renewed = shared
-        .current
-        .iter()
-        .map(|(variables, _)| Ok((variables.clone(), Current::new(variables, &configured)?)));
-    let current = renewed.collect::<Result<_>>()?;
-    *shared = Shared { configured, current };
-    Ok(())
 }

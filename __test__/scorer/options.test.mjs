@@ -16,6 +16,8 @@ const cores = status().threads;
 
 const modes = 'expected "auto", "off" or "required", got';
 
+const choices = { backend: '"onnx" or "native"', precision: '"exact" or "fast"' };
+
 /** Options that configure takes, too. */
 const common = [
 	[null, "options", "expected an object, got null"],
@@ -25,26 +27,26 @@ const common = [
 	[{ embedder: "on" }, "embedder", `${modes} "on"`],
 	[{ embedder: "" }, "embedder", `${modes} ""`],
 	[{ embedder: "postgres://user:s3cret@host" }, "embedder", `${modes} "postgres://…"`],
-	[{ embedder: false }, "embedder", "expected a string, got false"],
-	[{ embedder: null }, "embedder", "expected a string, got null"],
+	[{ embedder: false }, "embedder", `${modes} false`],
+	[{ embedder: null }, "embedder", `${modes} null`],
 	[{ model: 5 }, "model", "expected a string, got 5"],
 	[{ library: {} }, "library", "expected a string, got an object"],
 	...["onnxruntime", "rust", "", "Native", "native "].map((backend) => [
 		{ embedder: "off", backend },
 		"backend",
-		`expected "onnx" or "native", got "${backend}"`,
+		`expected ${choices.backend}, got "${backend}"`,
 	]),
 	...["slow", "", "Fast", "fast ", "auto"].map((precision) => [
 		{ embedder: "off", model: "elsewhere", precision },
 		"precision",
-		`expected "exact" or "fast", got "${precision}"`,
+		`expected ${choices.precision}, got "${precision}"`,
 	]),
-	[{ precision: "\ud800" }, "precision", 'expected "exact" or "fast", got'],
+	[{ precision: "\ud800" }, "precision", `expected ${choices.precision}, got`],
 	...["backend", "precision"].flatMap((name) =>
 		[null, true, 32, 8n, ["fast"], new String("fast"), Symbol("fast")].map((value) => [
 			{ embedder: "off", [name]: value },
 			name,
-			"expected a string, got",
+			`expected ${choices[name]}, got`,
 		]),
 	),
 	[{ pooling: "max" }, "pooling", '"mean"'],
