@@ -89,6 +89,6 @@ exports.packPage = function packPage({ epoch, head, first, reset, entries }, cal
 		if (bytes) end = write(bytes, end);
 		return row;
 	});
-	const json = JSON.stringify({ epoch: epoch.toWellFormed(), head, first, reset, entries: rows });
+	const json = JSON.stringify([epoch.toWellFormed(), head, first, reset, rows]);
 	return { rows, json, bytes: memory.subarray(0, end) };
 };

@@ -13,7 +13,6 @@ use napi::{
     bindgen_prelude::{Buffer, Uint8Array, Unknown},
 };
 use napi_derive::napi;
-use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
@@ -76,7 +75,7 @@ impl NativeScorer {
     }
 
     /// Applies a page from `lib/page.js`, and answers the calls whose entries are in it. Resolves to the time
-    /// from which the store must keep entries.
+    /// from which the store must keep entries. The bytes of the vectors are contiguous.
     #[napi(catch_unwind)]
     pub fn apply<'env>(
         &self,
@@ -87,8 +86,7 @@ impl NativeScorer {
         let (scorer, memory) = (self.engine.clone(), self.store_memory()?.clone());
         let bytes = bytes.to_vec();
         let apply = move || {
-            let page: PackedPage = serde_json::from_str(&json).map_err(Error::internal)?;
-            let page = page.unpack(&bytes).ok_or_else(|| Error::internal("vectors are missing"))?;
+            let page = unpack(&json, &bytes)?;
             let time: Duration = scorer.during(|| memory.apply(page))?;
             Ok(time.as_millis() as f64)
         };
@@ -148,51 +146,32 @@ impl From<Option<Change>> for StoreRequest {
     }
 }
 
-/// A page as `lib/page.js` packs it. The bytes of the vectors are passed separately, contiguous.
-#[derive(Deserialize)]
-struct PackedPage {
-    epoch: String,
-    head: u64,
-    first: u64,
-    reset: bool,
-    entries: Vec<PackedEntry>,
-}
+/// An entry as `lib/page.js` packs it: `seq`, time in milliseconds, call, kind, id, size of the vector in bytes, and index of
+/// the call in the current batch.
+type PackedEntry = (u64, u64, Box<str>, Box<str>, Option<Id>, Option<usize>, Option<usize>);
 
-/// `seq`, time in milliseconds, call, kind, id, size of the vector in bytes, and index of the call in the current
-/// batch.
-#[derive(Deserialize)]
-struct PackedEntry(u64, u64, Box<str>, Kind, Option<Id>, Option<usize>, Option<usize>);
-
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Kind {
-    Add,
-    Forget,
-    Clear,
-}
-
-impl PackedPage {
-    /// Returns the page; `None` if `bytes` lacks vectors.
-    fn unpack(self, mut bytes: &[u8]) -> Option<Page> {
-        let Self { epoch, head, first, reset, entries } = self;
-        let entry = |PackedEntry(seq, at, call, kind, id, length, own)| {
-            let vector = match length {
-                None => None,
-                Some(length) => {
-                    let (vector, rest) = bytes.split_at_checked(length)?;
-                    bytes = rest;
-                    let (numbers, _) = vector.as_chunks();
-                    Some(numbers.iter().map(|number| f32::from_le_bytes(*number)).collect())
-                }
-            };
-            let change = match kind {
-                Kind::Add => Change::Add { id, vector },
-                Kind::Forget => Change::Forget(id),
-                Kind::Clear => Change::Clear,
-            };
-            Some(StoredEntry { seq, at: Duration::from_millis(at), call, change, own })
+/// Returns the page that `lib/page.js` has packed.
+fn unpack(json: &str, mut bytes: &[u8]) -> knowledgepulse_scoring::Result<Page> {
+    let page = serde_json::from_str(json).map_err(Error::internal)?;
+    let (epoch, head, first, reset, entries): (_, _, _, _, Vec<PackedEntry>) = page;
+    let entry = |(seq, at, call, kind, id, length, own): PackedEntry| {
+        let vector = match length {
+            None => None,
+            Some(length) => {
+                let (vector, rest) = bytes.split_at_checked(length)?;
+                bytes = rest;
+                let (numbers, _) = vector.as_chunks();
+                Some(numbers.iter().map(|number| f32::from_le_bytes(*number)).collect())
+            }
         };
-        let entries = entries.into_iter().map(entry).collect::<Option<_>>()?;
-        Some(Page { epoch, head, first, reset, entries })
-    }
+        let change = match &*kind {
+            "add" => Change::Add { id, vector },
+            "forget" => Change::Forget(id),
+            _ => Change::Clear,
+        };
+        Some(StoredEntry { seq, at: Duration::from_millis(at), call, change, own })
+    };
+    let entries = entries.into_iter().map(entry).collect::<Option<_>>();
+    let entries = entries.ok_or_else(|| Error::internal("vectors are missing"))?;
+    Ok(Page { epoch, head, first, reset, entries })
 }
