@@ -1,13 +1,37 @@
 /** Calibration of scores, which types/calibrate.d.ts documents. */
 const { Buffer } = require("node:buffer");
 const { fail, native } = require("./native.js");
-const { check, invalidOption, isObject, kind, kinds, readOptions } = require("./options.js");
+const { check, invalidOption, isObject, kind, kinds, readOptions, within } =
+	require("./options.js");
 const { onAbort, until } = require("./signals.js");
 
-const { any, profiles, signal } = kinds;
-/** The addon checks the rest. */
-const REST = { target: any, fit: any, first: any, level: any, replicates: any, seed: any };
-const OPTIONS = { ...REST, profiles, signal };
+const { any, flag, profiles, share, signal } = kinds;
+const whole = kind(
+	"a whole number, 0 or more",
+	(value) => Number.isSafeInteger(value) && value >= 0,
+);
+const TARGETS = {
+	threshold: share,
+	share: kind("a number in (0, 1]", (value) => share.fits(value) && value > 0),
+	precision: kind("a number in (0, 1)", (value) => share.fits(value) && value > 0 && value < 1),
+};
+const OPTIONS = {
+	target: kind(
+		"one of threshold, share and precision",
+		(target) => isObject(target) && Object.keys(target).length === 1,
+		(target, path) => readOptions(target, TARGETS, path),
+	),
+	fit: flag,
+	first: whole,
+	level: within(0.5, 0.999),
+	replicates: kind(
+		"a whole number from 100 to 10000",
+		(value) => whole.fits(value) && value >= 100 && value <= 10_000,
+	),
+	seed: whole,
+	profiles,
+	signal,
+};
 const REPORT_OPTIONS = { title: any, language: any, settings: kind("an object", isObject) };
 
 function linesOf(rows) {
@@ -27,15 +51,8 @@ function jsonOf(value, path, code = undefined) {
 
 exports.calibrate = async function calibrate(rows, options = {}) {
 	const { profiles, signal, ...rest } = readOptions(options, OPTIONS);
-	const { target } = rest;
-	if (target !== undefined && Object.keys(target ?? {}).length !== 1)
-		throw invalidOption(
-			"target",
-			"one of threshold, share and precision",
-			jsonOf(target, "target"),
-		);
 	const lines = linesOf(rows);
-	const asked = jsonOf(rest, "options");
+	const asked = JSON.stringify(rest);
 	const handle = new native.CallHandle();
 	const release = onAbort(signal, () => handle.abort());
 	try {

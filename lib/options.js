@@ -105,8 +105,12 @@ const kinds = {
 	/** Weights by domain, as rows: property names would lose lone surrogates and NUL in the addon. */
 	profiles: kind("an object of weights by domain", isObject, (given, path) =>
 		Object.keys(given).map((domain) => {
-			const weights = readOptions(given[domain], WEIGHTS, `${path}.${domain}`);
-			return [domain, ...Object.values(weights)];
+			const place = `${path}.${domain}`;
+			const weights = Object.values(readOptions(given[domain], WEIGHTS, place));
+			const sum = weights.reduce((sum, weight) => sum + weight);
+			// Up to rounding.
+			if (Math.abs(sum - 1) > 1e-9) throw invalidOption(place, "weights that sum to 1", sum);
+			return [domain, ...weights];
 		}),
 	),
 };
@@ -153,7 +157,9 @@ function settingsInVariables() {
 	return given;
 }
 
-const weight = required(kind("a number", isNumber));
+const weight = required(
+	kind("a finite number, 0 or more", (value) => Number.isFinite(value) && value >= 0),
+);
 const WEIGHTS = {
 	complexity: weight,
 	novelty: weight,
@@ -277,4 +283,5 @@ module.exports = {
 	scorerOptions,
 	settingsInVariables,
 	suggest,
+	within,
 };

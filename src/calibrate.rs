@@ -15,7 +15,6 @@ use serde_json::json;
 
 use crate::{
     env::in_background,
-    js::or_throw,
     options::{Profile, profiles},
     scorer::Handle,
 };
@@ -30,7 +29,7 @@ pub fn calibrate<'env>(
     weights: Option<Vec<Profile>>,
     handle: &Handle,
 ) -> Result<Unknown<'env>> {
-    let profiles = or_throw(env, profiles(weights))?;
+    let profiles = profiles(weights);
     let (rows, cancel) = (rows.to_vec(), handle.cancel.clone());
     let calibrate = move || {
         let options = Options { profiles, ..read_json(&options, Invalid::Option, "")? };

@@ -65,7 +65,7 @@ pub fn score_with(
     let trace = or_throw(env, js::trace::trace(head))?;
     let id = nearest.map(Into::into);
     let novelty = Novelty::Given(similarity.map(|similarity| Nearest { similarity, id }));
-    let score = Score::of(&trace, novelty, &or_throw(env, profiles(weights))?);
+    let score = Score::of(&trace, novelty, &profiles(weights));
     js::to_json(&Report { score, text: None, times: Times::default(), is_known: false })
 }
 

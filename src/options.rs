@@ -22,7 +22,7 @@ use crate::{
 pub type Profile = (String, f64, f64, f64, f64);
 
 /// Returns the built-in profiles with those that are given.
-pub fn profiles(given: Option<Vec<Profile>>) -> knowledgepulse_scoring::Result<Profiles> {
+pub fn profiles(given: Option<Vec<Profile>>) -> Profiles {
     let profile = |(domain, complexity, novelty, tools, confidence)| {
         (domain, Weights::new([complexity, novelty, tools, confidence]))
     };
@@ -43,7 +43,7 @@ pub fn read_scorer_options(env: &Env, options: &Object) -> Result<ScorerConfig> 
     let cache = options.get("cache")?.map(|cache| read_bounds(&cache)).transpose()?;
     let threads = options.get::<u32>("threads")?.map(|threads| threads as usize);
     let mut scorer = ScorerOptions {
-        profiles: or_throw(env, profiles(options.get("profiles")?))?,
+        profiles: profiles(options.get("profiles")?),
         cache: cache.unwrap_or_default(),
         ledger: EnvState::of(env)?.held.clone(),
         ..ScorerOptions::default()

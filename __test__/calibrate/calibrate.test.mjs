@@ -82,13 +82,21 @@ for (const [title, given, options, code, path, message] of [
 		/^rows\[1\]: expected a value that JSON can express, got .*BigInt/,
 	],
 	[
-		"an option that JSON cannot express",
+		"a target that is no number",
 		rows,
 		{ target: { share: 1n } },
 		"INVALID_OPTION",
-		"options",
-		/JSON/,
+		"target.share",
+		/expected a number in \(0, 1\], got 1n/,
 	],
+	...[
+		[{ level: 1 }, "level", /expected a number in \[0.5, 0.999\], got 1$/],
+		[{ replicates: 1 }, "replicates", /expected a whole number from 100 to 10000, got 1$/],
+		[{ first: -1 }, "first", /expected a whole number, 0 or more, got -1$/],
+		[{ target: { share: 0 } }, "target.share", /expected a number in \(0, 1\], got 0$/],
+		[{ target: { threshold: -1 } }, "target.threshold", /expected a number in \[0, 1\], got -1$/],
+		[{ target: { precision: Number.NaN } }, "target.precision", /in \(0, 1\), got NaN$/],
+	].map(([options, path, message]) => [path, rows, options, "INVALID_OPTION", path, message]),
 	["rows that are none", 7, {}, "INVALID_OPTION", "rows", /got 7/],
 	["an unknown option", rows, { traget: 1 }, "INVALID_OPTION", "traget", /did you mean target\?/],
 	[
@@ -105,7 +113,7 @@ for (const [title, given, options, code, path, message] of [
 		{ profiles: { code: { novelty: 1 } } },
 		"INVALID_OPTION",
 		"profiles.code.complexity",
-		/expected a number/,
+		/expected a finite number, 0 or more, got undefined/,
 	],
 ])
 	test(`calibrate rejects ${title}`, () =>

@@ -70,8 +70,16 @@ const own = [
 	[{ budgetMs: "1" }, "budgetMs", 'expected a number of milliseconds, 0 or more, got "1"'],
 	[{ profiles: 1 }, "profiles", "expected an object of weights by domain, got 1"],
 	[weights({ complexity: 0.5 }), "profiles.mine", "expected weights that sum to 1, got 1.5"],
-	[weights({ novelty: "1" }), "profiles.mine.novelty", 'expected a number, got "1"'],
-	[weights({ novelty: undefined }), "profiles.mine.novelty", "expected a number, got undefined"],
+	[
+		weights({ novelty: 1 + 2e-9 }),
+		"profiles.mine",
+		"expected weights that sum to 1, got 1.000000002",
+	],
+	...["1", undefined, -0.5, Number.NaN, Number.POSITIVE_INFINITY].map((novelty) => [
+		weights({ novelty }),
+		"profiles.mine.novelty",
+		"expected a finite number, 0 or more, got",
+	]),
 	[weights({ tools: 0 }), "profiles.mine.tools", "an unknown option"],
 	[{ longText: "whole" }, "longText", "an unknown option"],
 	[{ novelty: "all" }, "novelty", 'expected "text", "run" or "words", got "all"'],

@@ -60,13 +60,11 @@ use self::{bootstrap::Bootstrap, calibration::RowCounts, labels::Labelled, stati
 ///
 /// # Errors
 ///
-/// - `INVALID_OPTION`: an option is out of its range.
 /// - `NO_ROWS`: there are none, or all of them are excluded as cold start.
 /// - `NO_LABELS`: a target precision or a fit needs labels, and no used row has one; or the labels equal success that is
 ///   assumed.
 /// - `ABORTED`: soon after a cancellation.
 pub fn calibrate(rows: &[Row], options: &Options, cancel: &CancelToken) -> Result<Calibration> {
-    options.check()?;
     let bootstrap = Bootstrap { options, cancel };
     let is_cold = rows.first().is_some_and(|row| !row.is_compared());
     let first_limit = options.first.unwrap_or(if is_cold { (rows.len() / 10).min(10) } else { 0 });

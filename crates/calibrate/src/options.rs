@@ -2,10 +2,10 @@
 
 #![expect(missing_docs, reason = "lib/types/calibrate.d.ts documents them")]
 
-use knowledgepulse_scoring::{Error, Invalid, Profiles, Result, error::number};
+use knowledgepulse_scoring::Profiles;
 use serde::{Deserialize, Serialize};
 
-/// The options of a calibration, which `lib/types/calibrate.d.ts` documents. Every field has a default; in
+/// The options of a calibration, which `lib/types/calibrate.d.ts` documents and `lib/calibrate.js` checks. Every field has a default; in
 /// JSON the names are in camelCase, and unknown ones are refused. The JSON has no profiles.
 ///
 /// ```
@@ -50,28 +50,5 @@ impl Default for Options {
             seed: 0,
             profiles: Profiles::default(),
         }
-    }
-}
-
-impl Options {
-    pub(crate) fn check(&self) -> Result<()> {
-        let out_of = |range, path, found| {
-            let expected = format!("a number in {range}");
-            Err(Error::invalid(Invalid::Option, path, expected, number(found)))
-        };
-        if !(0.5..=0.999).contains(&self.level) {
-            return out_of("[0.5, 0.999]", "level", self.level);
-        }
-        if !(100..=10_000).contains(&self.replicates) {
-            let expected = "a whole number from 100 to 10000";
-            return Err(Error::invalid(Invalid::Option, "replicates", expected, self.replicates));
-        }
-        let Some(target) = self.target else { return Ok(()) };
-        let (is_valid, range, path, found) = match target {
-            Target::Threshold(at) => ((0.0..=1.0).contains(&at), "[0, 1]", "target.threshold", at),
-            Target::Share(at) => (at > 0.0 && at <= 1.0, "(0, 1]", "target.share", at),
-            Target::Precision(at) => (at > 0.0 && at < 1.0, "(0, 1)", "target.precision", at),
-        };
-        if is_valid { Ok(()) } else { out_of(range, path, found) }
     }
 }

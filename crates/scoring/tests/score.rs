@@ -87,7 +87,7 @@ proptest! {
         let sum: f64 = parts.iter().sum();
         let own = parts.map(|part| part / sum);
         let weights = [("legal".to_owned(), Weights::new(own))];
-        let profiles = Profiles::with(weights).expect("weights");
+        let profiles = Profiles::with(weights);
 
         let json = trace(json!({
             "metadata": { "task_domain": domain, "success": success },

@@ -55,7 +55,7 @@ for (const [code, line, pattern] of [
 	[
 		2,
 		"score one.jsonl --profiles profiles.json",
-		/profiles\.json: code\.novelty: expected a number/,
+		/profiles\.json: code\.novelty: expected a finite number/,
 	],
 	[2, "score one.jsonl --memory text.txt --embedder off", /text\.txt/],
 	[2, "score one.jsonl -o no/such/folder", /cannot write/],

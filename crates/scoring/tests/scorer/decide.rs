@@ -28,7 +28,7 @@ fn scorer(novelty: f64) -> Arc<Scorer> {
         tool_diversity: 0.0,
         outcome_confidence: 0.0,
     };
-    let profiles = Profiles::with([("own".into(), weights)]).expect("weights");
+    let profiles = Profiles::with([("own".into(), weights)]);
     let cache = CacheOptions { max_elements: 20, ..CacheOptions::default() };
     Scorer::new(ScorerOptions { profiles, cache, concurrency: 3, ..ScorerOptions::default() })
 }
