@@ -1,15 +1,12 @@
 /** Calibration of scores, which types/calibrate.d.ts documents. */
 const { Buffer } = require("node:buffer");
 const { fail, native } = require("./native.js");
-const { check, invalidOption, isObject, kind, kinds, readOptions, within } =
+const { check, integer, invalidOption, isObject, kind, kinds, readOptions, within } =
 	require("./options.js");
 const { onAbort, until } = require("./signals.js");
 
 const { any, flag, profiles, share, signal } = kinds;
-const whole = kind(
-	"a whole number, 0 or more",
-	(value) => Number.isSafeInteger(value) && value >= 0,
-);
+const whole = integer(Number.MAX_SAFE_INTEGER, "a whole number, 0 or more", 0);
 const TARGETS = {
 	threshold: share,
 	share: kind("a number in (0, 1]", (value) => share.fits(value) && value > 0),
@@ -24,10 +21,7 @@ const OPTIONS = {
 	fit: flag,
 	first: whole,
 	level: within(0.5, 0.999),
-	replicates: kind(
-		"a whole number from 100 to 10000",
-		(value) => whole.fits(value) && value >= 100 && value <= 10_000,
-	),
+	replicates: integer(10_000, "a whole number from 100 to 10000", 100),
 	seed: whole,
 	profiles,
 	signal,

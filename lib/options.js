@@ -78,8 +78,8 @@ const required = (kind) => ({ ...kind, isRequired: true });
 const within = (least, most, expected = `a number in [${least}, ${most}]`) =>
 	kind(expected, (value) => isNumber(value) && value >= least && value <= most);
 
-const integer = (most, expected = `an integer from 1 to ${most}`) =>
-	kind(expected, (value) => Number.isInteger(value) && value >= 1 && value <= most);
+const integer = (most, expected = `an integer from 1 to ${most}`, least = 1) =>
+	kind(expected, (value) => Number.isInteger(value) && value >= least && value <= most);
 
 /** Expects names as `"a", "b" or "c"`. */
 const oneOf = (...names) =>
@@ -268,6 +268,7 @@ module.exports = {
 	describe,
 	either,
 	fileOf,
+	integer,
 	invalidOption,
 	isId,
 	isNumber,

@@ -1,9 +1,7 @@
 //! Calibration, and its report.
 
-use knowledgepulse_calibrate::{
-    Calibration, Options, Row, read_json,
-    report::{self, Context, runs::Page},
-};
+use knowledgepulse_calibrate::{Calibration, Options, Row, read_json};
+use knowledgepulse_report::{Context, runs::Page};
 use knowledgepulse_scoring::Invalid;
 use knowledgepulse_workers::LONG;
 use napi::{
@@ -53,7 +51,7 @@ pub fn calibration_report<'env>(
         let context: Context = read_json(&context, Invalid::Option, "")?;
         let calibration: Calibration = read_json(&calibration, Invalid::Option, "calibration")?;
         let rows = Row::from_json_lines(&String::from_utf8_lossy(&rows))?;
-        report::html(&calibration, &rows, &context)
+        knowledgepulse_report::html(&calibration, &rows, &context)
     };
     in_background(&LONG, env, report)
 }

@@ -26,7 +26,7 @@ pub struct Calibration {
 
 impl Calibration {
     /// Returns the threshold that was chosen or given, if there is one.
-    pub(crate) fn chosen(&self) -> Option<f64> {
+    pub fn chosen(&self) -> Option<f64> {
         self.threshold.as_ref()?.value
     }
 }

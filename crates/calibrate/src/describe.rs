@@ -40,7 +40,7 @@ impl Dimension {
     }
 
     /// Returns the name for people.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Complexity => "complexity",
             Self::Novelty => "novelty",

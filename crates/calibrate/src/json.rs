@@ -3,8 +3,8 @@
 use knowledgepulse_scoring::{Error, Invalid, Result};
 use serde::de::DeserializeOwned;
 
-/// Reads a value from JSON: [`Options`](crate::Options), a [`Calibration`](crate::Calibration) or a
-/// [`Context`](crate::report::Context). Rows have [`Row::from_json`](crate::Row::from_json), which checks them.
+/// Reads a value from JSON, such as [`Options`](crate::Options) or a [`Calibration`](crate::Calibration). Rows have
+/// [`Row::from_json`](crate::Row::from_json), which checks them.
 ///
 /// # Errors
 ///

@@ -38,7 +38,6 @@ mod json;
 mod labels;
 pub mod options;
 mod ranking;
-pub mod report;
 mod roc;
 mod row;
 mod statistics;

@@ -4,9 +4,9 @@ use std::{fmt::Display, mem::take};
 
 use askama::filters::{Html, Safe, escape};
 
-use crate::calibration::{BandPoint, Interval};
+use knowledgepulse_calibrate::calibration::{BandPoint, Interval};
 
-use super::text::score;
+use crate::text::score;
 
 /// The size of a plot, and the edges within which values are drawn.
 const WIDTH: f64 = 360.0;
@@ -17,33 +17,33 @@ const TOP: f64 = 32.0;
 const BOTTOM: f64 = HEIGHT - 40.0;
 
 /// SVG, which templates insert unchanged. Its text has been escaped.
-pub(super) type Markup = Safe<String>;
+pub(crate) type Markup = Safe<String>;
 
 /// An axis.
-pub(super) struct Axis<'a> {
-    pub(super) label: &'a str,
-    pub(super) from: f64,
-    pub(super) to: f64,
+pub(crate) struct Axis<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) from: f64,
+    pub(crate) to: f64,
     /// The places of the ticks, and their labels.
-    pub(super) ticks: Vec<(f64, String)>,
+    pub(crate) ticks: Vec<(f64, String)>,
 }
 
 impl<'a> Axis<'a> {
     /// Returns an axis from 0 to 1 with ticks at quarters.
-    pub(super) fn unit(label: &'a str) -> Self {
+    pub(crate) fn unit(label: &'a str) -> Self {
         let ticks = [0.0, 0.25, 0.5, 0.75, 1.0].map(|at| (at, at.to_string()));
         Self { label, from: 0.0, to: 1.0, ticks: ticks.into() }
     }
 
     /// Returns an axis from 0 to `to` with ticks at 0, the middle and the end, in per cent.
-    pub(super) fn share(label: &'a str, to: f64) -> Self {
+    pub(crate) fn share(label: &'a str, to: f64) -> Self {
         let decimals = if to < 0.1 { 1 } else { 0 };
         let ticks = [0.0, to / 2.0, to].map(|at| (at, format!("{:.decimals$} %", at * 100.0)));
         Self { label, from: 0.0, to, ticks: ticks.into() }
     }
 
     /// Returns an axis of whole numbers with ticks at both ends and in the middle.
-    pub(super) fn numbers(label: &'a str, from: f64, to: f64) -> Self {
+    pub(crate) fn numbers(label: &'a str, from: f64, to: f64) -> Self {
         let mut ticks: Vec<_> =
             [from, (to / 2.0).round(), to].map(|at| (at, format!("{at:.0}"))).into();
         ticks.dedup();
@@ -57,7 +57,7 @@ impl<'a> Axis<'a> {
 }
 
 /// A plot under construction.
-pub(super) struct Plot<'a> {
+pub(crate) struct Plot<'a> {
     x: Axis<'a>,
     y: Axis<'a>,
     svg: String,
@@ -65,7 +65,7 @@ pub(super) struct Plot<'a> {
 
 impl<'a> Plot<'a> {
     /// Begins a plot. Screen readers read `name` and `description`.
-    pub(super) fn new(name: &str, description: &str, mut x: Axis<'a>, mut y: Axis<'a>) -> Self {
+    pub(crate) fn new(name: &str, description: &str, mut x: Axis<'a>, mut y: Axis<'a>) -> Self {
         let (x_ticks, y_ticks) = (take(&mut x.ticks), take(&mut y.ticks));
         let svg = format!(
             r#"<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}. {}">"#,
@@ -108,7 +108,7 @@ impl<'a> Plot<'a> {
     }
 
     /// Draws a bar from 0 to `height`, with a tooltip.
-    pub(super) fn bar(&mut self, from: f64, to: f64, height: f64, title: &str) {
+    pub(crate) fn bar(&mut self, from: f64, to: f64, height: f64, title: &str) {
         let (x, y) = (self.x(from) + 0.5, self.y(height));
         let (width, height) = (self.x(to) - self.x(from) - 1.0, self.y(0.0) - y);
         if height > 0.0 {
@@ -120,7 +120,7 @@ impl<'a> Plot<'a> {
     }
 
     /// Shades a range of the horizontal axis.
-    pub(super) fn shade(&mut self, from: f64, to: f64) {
+    pub(crate) fn shade(&mut self, from: f64, to: f64) {
         let (from, to) = (self.x(from), self.x(to));
         self.path("shade", format_args!("M{from:.1} {TOP}H{to:.1}V{BOTTOM:.1}H{from:.1}z"));
     }
@@ -135,27 +135,21 @@ impl<'a> Plot<'a> {
     }
 
     /// Draws a line through points.
-    pub(super) fn line(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64)>) {
+    pub(crate) fn line(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64)>) {
         let path = self.through(points);
         self.path(class, path);
     }
 
     /// Fills the area between the ends of intervals.
-    pub(super) fn band(&mut self, points: &[BandPoint]) {
+    pub(crate) fn band(&mut self, points: &[BandPoint]) {
         let low = points.iter().map(|point| (point.at, point.low));
         let high = points.iter().rev().map(|point| (point.at, point.high));
         let path = self.through(low.chain(high));
         self.path("band", format_args!("{path}z"));
     }
 
-    /// Draws a small point without a name.
-    pub(super) fn row(&mut self, at: f64, value: f64) {
-        let (x, y) = (self.x(at), self.y(value));
-        self.path("row", format_args!("M{x:.1} {y:.1}h0"));
-    }
-
     /// Draws a vertical line at the threshold, if there is one, and its value above it.
-    pub(super) fn vertical_threshold(&mut self, threshold: Option<f64>) {
+    pub(crate) fn vertical_threshold(&mut self, threshold: Option<f64>) {
         let Some(at) = threshold else { return };
         let x = self.x(at);
         for class in ["casing", "threshold"] {
@@ -167,7 +161,7 @@ impl<'a> Plot<'a> {
     }
 
     /// Draws a horizontal line, with its name above its right end.
-    pub(super) fn horizontal(&mut self, class: &str, at: f64, name: &str) {
+    pub(crate) fn horizontal(&mut self, class: &str, at: f64, name: &str) {
         let (y, name) = (self.y(at), escaped(name));
         let kind = if class == "threshold" { "mark end" } else { "end" };
         self.path(class, format_args!("M{LEFT} {y:.1}H{RIGHT}"));
@@ -176,7 +170,7 @@ impl<'a> Plot<'a> {
     }
 
     /// Draws a point with its name below it, on the side with more room.
-    pub(super) fn point(&mut self, class: &str, (at, value): (f64, f64), name: &str) {
+    pub(crate) fn point(&mut self, class: &str, (at, value): (f64, f64), name: &str) {
         let (x, y) = (self.x(at), self.y(value));
         self.svg += &format!(r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="4.5"/>"#);
         let (class, text) =
@@ -185,7 +179,7 @@ impl<'a> Plot<'a> {
     }
 
     /// Draws a value with its interval and a tooltip.
-    pub(super) fn interval(&mut self, at: f64, value: f64, interval: Interval, title: &str) {
+    pub(crate) fn interval(&mut self, at: f64, value: f64, interval: Interval, title: &str) {
         let (x, y) = (self.x(at), self.y(value));
         let (low, high) = (self.y(interval.low), self.y(interval.high));
         let (left, title) = (x - 4.0, escaped(title));
@@ -195,14 +189,14 @@ impl<'a> Plot<'a> {
     }
 
     /// Returns the complete plot.
-    pub(super) fn finish(mut self) -> Markup {
+    pub(crate) fn finish(mut self) -> Markup {
         self.svg.push_str("</svg>");
         Safe(self.svg)
     }
 }
 
 /// Returns a histogram of the size of a word, for a table cell, with a tick at the threshold.
-pub(super) fn spark(name: &str, bins: &[usize], threshold: Option<f64>) -> Markup {
+pub(crate) fn spark(name: &str, bins: &[usize], threshold: Option<f64>) -> Markup {
     let most = bins.iter().copied().max().unwrap_or(0).max(1) as f64;
     let step = 100.0 / bins.len().max(1) as f64;
     let mut path = String::new();

@@ -2,14 +2,15 @@
 
 use std::{sync::mpsc, thread, time::Duration};
 
-use knowledgepulse_calibrate::{
-    Options, Row, Target,
-    report::{self, Context},
-};
+use knowledgepulse_calibrate::{Options, Row, Target};
+use knowledgepulse_report::{self as report, Context};
 use knowledgepulse_scoring::weights::Dimensions;
 use proptest::prelude::*;
 
-use crate::rows::{self, calibrate};
+#[path = "../../calibrate/tests/calibration/rows.rs"]
+mod rows;
+
+use rows::calibrate;
 
 const HOSTILE: &str =
     r#"</title><script>alert('1')</script>" onload="x"><img src=//e.x>'&\u{202e}"#;

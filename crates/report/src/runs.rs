@@ -4,7 +4,7 @@ use askama::Template;
 use knowledgepulse_scoring::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::{
+use crate::{
     Context,
     charts::coverage,
     text::{count, printable, sentence, shown},

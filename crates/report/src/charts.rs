@@ -2,33 +2,32 @@
 
 use std::iter::once;
 
-use crate::{
+use knowledgepulse_calibrate::{
+    Calibration, Row,
     calibration::{
-        BandPoint, Block, Calibration, Decile, Dimension, Distribution, EcdfPoint, Labels, Summary,
-        Threshold,
+        BandPoint, Block, Decile, Dimension, Distribution, EcdfPoint, Labels, Summary, Threshold,
     },
-    row::Row,
 };
 
-use super::{
+use crate::{
     percentile,
     svg::{Axis, Markup, Plot, spark},
     text::{count, percent, range, round_percent, score, sentence, shown},
 };
 
 /// The number of domains with a chart. The tables have all domains.
-pub(super) const DOMAINS: usize = 12;
+pub(crate) const DOMAINS: usize = 12;
 
 /// The minimum number of rows in a block with percentiles; rows of smaller blocks are drawn as points.
 const ROWS_FOR_PERCENTILES: usize = 10;
 
 /// A chart with the texts above and below it.
-pub(super) struct Chart {
-    pub(super) title: String,
-    pub(super) note: String,
-    pub(super) svg: Markup,
+pub(crate) struct Chart {
+    pub(crate) title: String,
+    pub(crate) note: String,
+    pub(crate) svg: Markup,
     /// Class and name of each kind of line, if there are several.
-    pub(super) keys: Vec<(&'static str, String)>,
+    pub(crate) keys: Vec<(&'static str, String)>,
 }
 
 impl Chart {
@@ -38,7 +37,7 @@ impl Chart {
     }
 }
 
-pub(super) fn score_charts(found: &Calibration, rows: &[Row]) -> Vec<Chart> {
+pub(crate) fn score_charts(found: &Calibration, rows: &[Row]) -> Vec<Chart> {
     let chosen = found.chosen();
     let mut charts = Vec::new();
     if let Some(scores) = &found.overall.score {
@@ -49,7 +48,7 @@ pub(super) fn score_charts(found: &Calibration, rows: &[Row]) -> Vec<Chart> {
     charts
 }
 
-pub(super) fn domain_charts(found: &Calibration) -> Vec<Chart> {
+pub(crate) fn domain_charts(found: &Calibration) -> Vec<Chart> {
     // The chart of a single domain is that of all domains.
     let shown_domains = if found.domains.len() == 1 { 0 } else { DOMAINS };
     let scores = found.domains.iter().take(shown_domains).filter_map(|domain| {
@@ -58,7 +57,7 @@ pub(super) fn domain_charts(found: &Calibration) -> Vec<Chart> {
     histograms(scores.collect(), found.chosen())
 }
 
-pub(super) fn dimension_charts(overall: &Summary) -> Vec<Chart> {
+pub(crate) fn dimension_charts(overall: &Summary) -> Vec<Chart> {
     let of_each = overall.dimensions.iter().map(|of| {
         let name = of.dimension.name();
         (sentence(name), name, &of.distribution)
@@ -108,7 +107,7 @@ fn share(bin: usize, all: usize) -> f64 {
 }
 
 /// Draws small histograms of the score and of the dimensions; `None` without rows.
-pub(super) fn sparks(
+pub(crate) fn sparks(
     name: &str,
     summary: &Summary,
     threshold: Option<f64>,
@@ -187,7 +186,10 @@ fn timeline(found: &Calibration, rows: &[Row]) -> Option<Chart> {
         plot.band(&band.collect::<Vec<_>>());
         ("band", "10th to 90th percentile")
     } else {
-        (1..).zip(rows).for_each(|(number, row)| plot.row(f64::from(number), row.score));
+        for (number, row) in (1..).zip(rows) {
+            // A line without a length is a dot.
+            plot.line("row", [(f64::from(number), row.score); 2]);
+        }
         ("row", "scores")
     };
     plot.line("line", places.iter().map(|(at, block)| (*at, block.score_p50)));
@@ -203,7 +205,7 @@ fn timeline(found: &Calibration, rows: &[Row]) -> Option<Chart> {
 }
 
 /// Draws the coverage after each of the kept runs; `None` for fewer than two.
-pub(super) fn coverage(after: &[f64]) -> Option<Chart> {
+pub(crate) fn coverage(after: &[f64]) -> Option<Chart> {
     let [_, .., last] = *after else { return None };
     let half = after.iter().take_while(|share| **share < last / 2.0).count() + 1;
     let kept = after.len();
@@ -214,7 +216,7 @@ pub(super) fn coverage(after: &[f64]) -> Option<Chart> {
     Some(Chart::new("Coverage", note, plot, &[]))
 }
 
-pub(super) fn roc(labels: &Labels, level: f64) -> Chart {
+pub(crate) fn roc(labels: &Labels, level: f64) -> Chart {
     let note = format!("Area under the curve {}.", score(labels.auc.value));
     let x = Axis::unit("accepted of the negative (false-positive rate)");
     let y = Axis::unit("accepted of the positive (true-positive rate)");
@@ -233,7 +235,7 @@ pub(super) fn roc(labels: &Labels, level: f64) -> Chart {
     Chart::new("ROC", note, plot, &keys)
 }
 
-pub(super) fn precision_recall(found: &Calibration, labels: &Labels) -> Chart {
+pub(crate) fn precision_recall(found: &Calibration, labels: &Labels) -> Chart {
     let all = labels.positives + labels.negatives;
     let rate = labels.positives as f64 / all.max(1) as f64;
     let note = format!(
@@ -258,7 +260,7 @@ pub(super) fn precision_recall(found: &Calibration, labels: &Labels) -> Chart {
     Chart::new("Precision and recall", note, plot, &keys)
 }
 
-pub(super) fn deciles(deciles: &[Decile], level: f64) -> Chart {
+pub(crate) fn deciles(deciles: &[Decile], level: f64) -> Chart {
     let note = deciles.first().zip(deciles.last()).map_or_else(String::new, |(first, last)| {
         format!(
             "{} positive in the lowest, {} in the highest.",

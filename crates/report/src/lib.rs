@@ -1,4 +1,7 @@
-//! The report: a calibration as one HTML file, which needs no network, no script and no other file.
+//! Pages, each one HTML file, which needs no network and no other file: the report of a calibration, without a script, and
+//! [the runs](runs) of a scoring or a selection.
+
+#![forbid(unsafe_code)]
 
 mod charts;
 pub mod runs;
@@ -8,14 +11,12 @@ mod text;
 use std::{borrow::Borrow, iter::once};
 
 use askama::Template;
+use knowledgepulse_calibrate::{
+    Calibration, Row, Target,
+    calibration::{Dimension, Distribution, Fit, FitResult, Summary},
+};
 use knowledgepulse_scoring::{Error, Result, weights::Weights};
 use serde::{Deserialize, Serialize};
-
-use crate::{
-    calibration::{Calibration, Dimension, Distribution, Fit, FitResult, Summary},
-    options::Target,
-    row::Row,
-};
 
 use self::{
     charts::{
@@ -32,7 +33,8 @@ use self::{
 /// camelCase, and unknown ones are refused.
 ///
 /// ```
-/// use knowledgepulse_calibrate::{read_json, report::Context};
+/// use knowledgepulse_calibrate::read_json;
+/// use knowledgepulse_report::Context;
 /// use knowledgepulse_scoring::Invalid;
 ///
 /// let json = r#"{ "settings": [["command", "kp-score calibrate runs.jsonl"]] }"#;
@@ -69,7 +71,7 @@ impl Default for Context {
 /// `INTERNAL` if formatting fails.
 ///
 /// ```
-/// use knowledgepulse_calibrate::{Options, Row, calibrate, report};
+/// use knowledgepulse_calibrate::{Options, Row, calibrate};
 /// use knowledgepulse_workers::CancelToken;
 ///
 /// let line = r#"{ "id": "<script>", "domain": "airline", "score": 0.4, "noveltySource": "cache", "similarity": 0.6,
@@ -77,7 +79,7 @@ impl Default for Context {
 ///     "success": true, "confidence": 0.9 }"#;
 /// let rows = [Row::from_json(line, 1)?];
 /// let calibration = calibrate(&rows, &Options::default(), &CancelToken::default())?;
-/// let html = report::html(&calibration, &rows, &report::Context::default())?;
+/// let html = knowledgepulse_report::html(&calibration, &rows, &Default::default())?;
 /// assert!(html.starts_with("<!doctype html>") && !html.contains("<script"));
 /// # Ok::<(), knowledgepulse_scoring::Error>(())
 /// ```
