@@ -7,14 +7,7 @@ const {
 	readOptions,
 } = require("@knowledgepulse/scoring/internal/options");
 const { LOCK_TIMEOUT_MS, guard, inTransaction, withClient } = require("./client.js");
-const {
-	checkEncoding,
-	claim,
-	isOlder,
-	migrate,
-	migrationSql,
-	mismatch,
-} = require("./migrations.js");
+const { claim, isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
 const { SHARED, checkIds, readRemoval, readStoreOptions } = require("../options.js");
 const { callFunction, namesOf, removeBy, writeEntries } = require("./wire.js");
 
@@ -22,8 +15,6 @@ const { callFunction, namesOf, removeBy, writeEntries } = require("./wire.js");
 const UNDEFINED = ["3F000", "42883", "42P01"];
 /** Those for an isolation level that others' commits are invisible at, also on a standby. */
 const ISOLATION = ["KP001", "0A000"];
-/** A character that the encoding of the database lacks. */
-const UNTRANSLATABLE = ["22P05", "22021"];
 /** A number at the end of its type. */
 const OUT_OF_RANGE = "22003";
 const LACKING =
@@ -100,9 +91,7 @@ exports.PostgresStore = class PostgresStore {
 	}
 
 	async append(entries, options) {
-		return this.#track(() =>
-			this.#append(entries, options).catch((error) => this.#appendEach(entries, options, error)),
-		);
+		return this.#track(() => this.#append(entries, options));
 	}
 
 	async read(options) {
@@ -168,21 +157,6 @@ exports.PostgresStore = class PostgresStore {
 		return page ?? this.#append([], { ...options, keepFrom: null });
 	}
 
-	/** Appends what the database can hold, so that the others alone are asked for again, and fail. */
-	async #appendEach(entries, options, error) {
-		if (!UNTRANSLATABLE.includes(error.cause?.code)) throw error;
-		let added = 0;
-		for (const entry of entries)
-			try {
-				await this.#append([entry], options);
-				added += 1;
-			} catch (one) {
-				if (!UNTRANSLATABLE.includes(one.cause?.code)) throw one;
-			}
-		if (added === 0) throw error;
-		return this.#append([], options);
-	}
-
 	/** Makes `close` wait for a call. */
 	async #track(work) {
 		if (this.#closing) throw new ScoringError("the store is closed", { code: "CLOSED" });
@@ -224,13 +198,7 @@ exports.PostgresStore = class PostgresStore {
 					mayMigrate = false;
 					await migrate(this.#pool, signal);
 				} else if (isUndefined && (await isOlder(this.#pool, signal))) throw mismatch(LACKING);
-				else {
-					if (UNTRANSLATABLE.includes(error?.code))
-						await withClient(this.#pool, signal, (client) =>
-							checkEncoding(client, { cause: error }),
-						);
-					throw this.#toError(error);
-				}
+				else throw this.#toError(error);
 			}
 		}
 	}
