@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { scoreWith } from "@knowledgepulse/scoring";
 import { launch, missing, open, violations } from "../../../__test__/support/browser.mjs";
-import { keptPage, stepsOf } from "../lib/kept-page.js";
+import { keptPage, stepsOf } from "../lib/page.js";
 import { assertEnds, file, folder, linesOf, OFF, parsed, rowsOf, traceOf } from "./support.mjs";
 
 const HOSTILE =

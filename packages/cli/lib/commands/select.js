@@ -37,7 +37,7 @@ async function copyAll(sources, folder, job) {
 }
 
 async function writePage(file, selection, kept, { dropped, notes }) {
-	const { DETAILED, keptPage, stepsOf } = require("../kept-page.js");
+	const { DETAILED, keptPage, stepsOf } = require("../page.js");
 	const entries = [];
 	for (const [place, each] of kept.entries()) {
 		const steps = place < DETAILED ? stepsOf((await selection.itemOf(each)).trace) : {};
