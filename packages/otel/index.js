@@ -2,8 +2,7 @@
 const scoring = require("@knowledgepulse/scoring");
 const { importTraces } = require("@knowledgepulse/scoring/logs");
 const { ROOT_CONTEXT, TraceFlags, context, diag, trace } = require("@opentelemetry/api");
-const { Collector } = require("./lib/collector.js");
-const { Drops } = require("./lib/drops.js");
+const { Collector, Drops } = require("./lib/collector.js");
 const { emitter, levelOf } = require("./lib/evaluation.js");
 const { readOptions } = require("./lib/options.js");
 const { keptSpan, subjectOf } = require("./lib/spans.js");

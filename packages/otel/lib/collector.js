@@ -1,6 +1,30 @@
 /** Collects spans until the local root above them, and what outlives it, has ended. */
 const { Buffer } = require("node:buffer");
 const { clearTimeout, setTimeout } = require("node:timers");
+const { diag } = require("@opentelemetry/api");
+const { name } = require("../package.json");
+
+/** The least time between two reports under load. */
+const INTERVAL_MS = 10_000;
+
+/** Counts dropped spans, and reports them through OpenTelemetry's diagnostics. */
+class Drops {
+	#counts = new Map();
+	#reportedAt = Number.NEGATIVE_INFINITY;
+
+	add(what, count) {
+		this.#counts.set(what, (this.#counts.get(what) ?? 0) + count);
+		if (performance.now() - this.#reportedAt >= INTERVAL_MS) this.report();
+	}
+
+	report() {
+		if (this.#counts.size === 0) return;
+		const all = [...this.#counts].map(([what, count]) => `${count} ${what}`);
+		this.#counts.clear();
+		this.#reportedAt = performance.now();
+		diag.warn(`${name}: dropped ${all.join(", ")}`);
+	}
+}
 
 /*
  * A trace here has a `root`, a span without a parent in this process; `ids`, of the root and all spans below it; `spans`,
@@ -9,7 +33,7 @@ const { clearTimeout, setTimeout } = require("node:timers");
  * the root has; `timer`, which then ends the wait for others; and `closed`, in the end: "scored" or "dropped".
  */
 
-exports.Collector = class Collector {
+class Collector {
 	#limits;
 	#onFinished;
 	#drops;
@@ -155,4 +179,6 @@ exports.Collector = class Collector {
 			for (const id of oldest.ids) this.#bySpan.delete(id);
 		}
 	}
-};
+}
+
+module.exports = { Collector, Drops };
