@@ -1,8 +1,7 @@
 /** Order, atomicity and repetition of what is appended. */
 const assert = require("node:assert/strict");
 const { LONGEST_ID: LONGEST } = require("@knowledgepulse/scoring/internal/options");
-const { bytesOf } = require("./fixture.js");
-const { add, adds, bytes, clear, forget } = require("./samples.js");
+const { add, adds, bytes, bytesOf, clear, forget } = require("./fixture.js");
 
 /** Ids that a store might change or confuse. */
 const IDS = [

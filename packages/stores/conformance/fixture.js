@@ -1,12 +1,22 @@
-/** Shared by the checks: calls, namespaces with their expected contents, and readers that check every page. */
+/** Shared by the checks: entries, calls, namespaces with their expected contents, and readers that check every page. */
 const assert = require("node:assert/strict");
-const { randomUUID } = require("node:crypto");
+const { randomBytes, randomUUID } = require("node:crypto");
 const { checkPage, packPage } = require("@knowledgepulse/scoring/internal/page");
-const { add, callsOf } = require("./samples.js");
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 const HEADER = { model: "conformance", maxElements: 1000, ttlMs: null };
+
+/** Any bytes, which may be NaN as numbers; by default as many as the built-in model gives. */
+const bytes = (count = 1536) => new Uint8Array(randomBytes(count));
+
+const entry = (kind, fields) => ({ kind, call: randomUUID(), ...fields });
+const add = (id = null, embedding = bytes()) => entry("add", { id, embedding });
+const adds = (count) => Array.from({ length: count }, (_, i) => add(String(i)));
+const forget = (id) => entry("forget", { id });
+const clear = () => entry("clear");
+
+const callsOf = (entries) => entries.map(({ call }) => call);
 
 /** Options of a call, with a signal of its own. */
 const options = (changes) => ({
@@ -207,4 +217,17 @@ class Reader {
 	}
 }
 
-module.exports = { Fixture, HEADER, METHODS, Reader, bytesOf, options, positionOf };
+module.exports = {
+	Fixture,
+	HEADER,
+	METHODS,
+	add,
+	adds,
+	bytes,
+	bytesOf,
+	callsOf,
+	clear,
+	forget,
+	options,
+	positionOf,
+};

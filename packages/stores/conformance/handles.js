@@ -1,8 +1,7 @@
 /** Signals and `close`. */
 const assert = require("node:assert/strict");
 const { getEventListeners } = require("node:events");
-const { METHODS, options } = require("./fixture.js");
-const { adds } = require("./samples.js");
+const { METHODS, adds, options } = require("./fixture.js");
 
 exports.rules = {
 	async "calls with an aborted signal reject and add nothing"({ fixture, store }) {

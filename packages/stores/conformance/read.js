@@ -1,8 +1,7 @@
 /** Pages, positions, headers and namespaces. */
 const assert = require("node:assert/strict");
 const { randomUUID } = require("node:crypto");
-const { HEADER, METHODS } = require("./fixture.js");
-const { add, adds, clear, forget } = require("./samples.js");
+const { HEADER, METHODS, add, adds, clear, forget } = require("./fixture.js");
 
 /** Steps from a changed position, and of another reader, which is told at most once. */
 const from = (after) =>

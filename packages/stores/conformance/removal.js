@@ -1,7 +1,6 @@
 /** What `forget`, `clear` and `keepFrom` remove. */
 const assert = require("node:assert/strict");
-const { HEADER, METHODS } = require("./fixture.js");
-const { add, adds, clear, forget } = require("./samples.js");
+const { HEADER, METHODS, add, adds, clear, forget } = require("./fixture.js");
 
 const MINUTE = 60_000;
 const YEAR = 365 * 24 * 60 * MINUTE;

@@ -14,8 +14,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ScoringError } from "@knowledgepulse/scoring";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import { options, Reader } from "../../conformance/fixture.js";
-import { add, adds, forget } from "../../conformance/samples.js";
+import { add, adds, forget, options, Reader } from "../../conformance/fixture.js";
 import { describe, openFile } from "../../sqlite/file.js";
 import { change, temporaryFile } from "./files.mjs";
 

@@ -7,8 +7,7 @@ import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import * as imported from "@knowledgepulse/scoring-stores/sqlite";
 import { valueFrom } from "../../../../__test__/support/child.mjs";
-import { options, Reader } from "../../conformance/fixture.js";
-import { adds, clear, forget } from "../../conformance/samples.js";
+import { adds, clear, forget, options, Reader } from "../../conformance/fixture.js";
 import { HAS_SQLITE } from "../../sqlite/file.js";
 import { change, DatabaseSync, temporaryFile } from "./files.mjs";
 

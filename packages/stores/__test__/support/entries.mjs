@@ -1,12 +1,11 @@
 /** Entries and calls of a store, for tests. */
 import { randomBytes } from "node:crypto";
 import fixture from "../../conformance/fixture.js";
-import samples from "../../conformance/samples.js";
 
-export const { callsOf, clear, forget } = samples;
+export const { callsOf, clear, forget } = fixture;
 
 /** With a buffer, as pages have it. */
-export const add = (id, embedding = randomBytes(1536)) => samples.add(id, embedding);
+export const add = (id, embedding = randomBytes(1536)) => fixture.add(id, embedding);
 
 /** Options of a call. */
 export const options = (changes) => fixture.options({ keepFrom: null, ...changes });
