@@ -177,6 +177,7 @@ const CONFLICTS = {
 	targetPrecision: ["threshold"],
 };
 
+/** The options of a command, in their order. */
 function optionsOf({ options }) {
 	const made = Object.entries(OPTIONS).map(([flags, given]) => {
 		const [help, type, value] = [given].flat();
@@ -185,19 +186,18 @@ function optionsOf({ options }) {
 		option.isRepeated = type === all;
 		return Array.isArray(type) ? option.choices(type) : option.argParser(type ?? text);
 	});
-	return options.flatMap((name) => made.filter((option) => option.attributeName() === name));
+	const of = (name) => made.filter((option) => option.attributeName() === name);
+	return options.split(/\s+/).flatMap(of);
 }
 
-const CALIBRATING = `targetShare targetPrecision threshold labels fit html rows first level
-	replicates seed`.split(/\s+/);
-const GATING = ["threshold", "minShare", "top", "decide", "again"];
-const SELECTING = ["since", "until", "project", "excludeProject"];
-const READING = ["from", "assumeSuccess", "domain", "errors"];
-const SCORING = "embedder precision model pooling novelty memory profiles store".split(" ");
-/** Of a command that shares no memory. */
-const ALONE = SCORING.filter((name) => name !== "store");
-const SAVING = ["labels", "as", "redact"];
-const WRITING = ["output", "json", "table", "quiet", "progress"];
+const GATING = "threshold minShare top decide again";
+const SELECTING = "since until project excludeProject";
+const READING = "from assumeSuccess domain errors";
+/** Of a command that shares no memory, and of others. */
+const ALONE = "embedder precision model pooling novelty memory profiles";
+const SCORING = `${ALONE} store`;
+const SAVING = "labels as redact";
+const WRITING = "output json table quiet progress";
 
 const READING_EXAMPLES = [
 	"sessions --from claude-code --assume-success true",
@@ -217,18 +217,7 @@ const SCORING_EXAMPLES = [
 const COMMANDS = {
 	score: {
 		help: "Scores the runs in logs, in the order of the times of their sources.",
-		options: [
-			...GATING,
-			"html",
-			"facts",
-			...SELECTING,
-			"by",
-			...READING,
-			...SCORING,
-			"group",
-			"labels",
-			...WRITING,
-		],
+		options: `${GATING} html facts ${SELECTING} by ${READING} ${SCORING} group labels ${WRITING}`,
 		examples: [
 			"runs.jsonl",
 			"runs.jsonl --json | jq .score",
@@ -250,23 +239,8 @@ const COMMANDS = {
 	},
 	select: {
 		help: "Keeps the fewest runs that stand for all: always the next one that covers most of what is not covered.",
-		options: [
-			"count",
-			"coverage",
-			"success",
-			"perGroup",
-			"group",
-			"against",
-			"dropped",
-			"html",
-			"copy",
-			...SAVING,
-			"facts",
-			...SELECTING,
-			...READING,
-			...ALONE,
-			...WRITING,
-		],
+		options: `count coverage success perGroup group against dropped html copy ${SAVING} facts ${SELECTING} ${READING}
+			${ALONE} ${WRITING}`,
 		more: `
 The kept runs are shown in their order, with their scores, how much they cover, and how many runs each stands
 for. --output gets their traces, one a line, as kp-score import writes them, or their messages. With --memory,
@@ -291,7 +265,7 @@ runs are kept that those of earlier sets do not cover; --output or --copy adds t
 	},
 	explain: {
 		help: "Shows how scores come about, of rows that kp-score score wrote, or of logs, whose earlier runs are scored too.",
-		options: ["id", "labels", ...READING, ...SCORING, ...WRITING],
+		options: `id labels ${READING} ${SCORING} ${WRITING}`,
 		examples: [
 			"runs.jsonl --id kp:trace:77d0401e",
 			"runs.jsonl --id kp:trace:42 --json --quiet --no-progress",
@@ -304,7 +278,7 @@ runs are kept that those of earlier sets do not cover; --output or --copy adds t
 	},
 	import: {
 		help: "Writes the runs in logs as traces, one a line.",
-		options: ["dryRun", ...SAVING, ...READING, ...WRITING],
+		options: `dryRun ${SAVING} ${READING} ${WRITING}`,
 		get more() {
 			return `\nFormats: ${formats().join(", ")}.\n`;
 		},
@@ -323,7 +297,7 @@ runs are kept that those of earlier sets do not cover; --output or --copy adds t
 	compare: {
 		args: "<before> <after>",
 		help: "Shows which scores changed, pair by pair, the largest change first.",
-		options: ["maxChange", "threshold", "limit", "labels", ...READING, ...SCORING, ...WRITING],
+		options: `maxChange threshold limit labels ${READING} ${SCORING} ${WRITING}`,
 		more: `
 Each of the two has rows that kp-score score --json wrote, or logs, which are scored with an empty
 memory unless one is given. Pairs have the same id; runs without one are paired in order.
@@ -340,7 +314,8 @@ memory unless one is given. Pairs have the same id; runs without one are paired 
 	},
 	calibrate: {
 		help: "Shows what a threshold would do, chooses one, and fits weights to labels.",
-		options: [...CALIBRATING, "group", ...READING, ...SCORING, ...WRITING],
+		options: `targetShare targetPrecision threshold labels fit html rows first level replicates seed group ${READING}
+			${SCORING} ${WRITING}`,
 		more: `
 The sources have rows that kp-score score --json wrote, for which no model is needed, or logs, which are
 scored as kp-score score does.
@@ -358,7 +333,7 @@ scored as kp-score score does.
 	store: {
 		args: "<action> [value]",
 		help: "Makes and shows a store, drops a namespace of it, and forgets what is old.",
-		options: ["store", "maxElements", "ttlMs", "novelty", "precision", "model", "pooling", "json"],
+		options: "store maxElements ttlMs novelty precision model pooling json",
 		more: `
 The action is one of
   init                 makes tables that are missing, or the file, and with bounds or --novelty the namespace
@@ -380,7 +355,7 @@ The action is one of
 	doctor: {
 		args: "",
 		help: "Shows what scores here: platform, addon, model, library, and how fast.",
-		options: ["precision", "json"],
+		options: "precision json",
 		examples: ["", "--precision fast", "--json"],
 	},
 };
