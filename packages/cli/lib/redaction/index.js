@@ -1,7 +1,7 @@
 /** Removes secrets from values of JSON: each is a range of the line that the value is written as, and all else stays. */
 const { count, tally } = require("../terminal.js");
 const { keysIn } = require("./keys.js");
-const { Scanner, refusal, refusalOf } = require("./rules.js");
+const { openScanner, refusal, refusalOf } = require("./rules.js");
 const { viewsOf } = require("./views.js");
 
 /** The lengths of secrets that are removed also where no rule knows them, such as without their names. */
@@ -78,18 +78,19 @@ function isWhole(after, before) {
 
 /** Replaces secrets by the names of their rules, and counts them. */
 class Redaction {
-	#scanner;
+	#tokensIn;
 	#secrets = new Set();
 	/** How many different secrets each rule has found. */
 	counts = new Map();
 
+	constructor(tokensIn) {
+		this.#tokensIn = tokensIn;
+	}
+
 	/** @throws {RedactionError} if Secretlint is not installed, or does not find what it should */
-	static async open() {
-		const redaction = new Redaction();
-		redaction.#scanner = await Scanner.open().catch((error) => {
-			throw refusalOf(error);
-		});
-		return redaction;
+	static open() {
+		const refuse = (error) => Promise.reject(refusalOf(error));
+		return openScanner().then((tokensIn) => new Redaction(tokensIn), refuse);
 	}
 
 	/** Where a line has secrets, and whether it has what looks like a part of a private key. */
@@ -106,7 +107,7 @@ class Redaction {
 		for (const view of viewsOf(line)) {
 			const keys = keysIn(view.text);
 			isPart ||= keys.isPart;
-			for (const item of [...keys.whole, ...(await this.#scanner.find(view.text))]) add(view, item);
+			for (const item of [...keys.whole, ...(await this.#tokensIn(view.text))]) add(view, item);
 		}
 		const repeatsIn = finderOf(rules);
 		if (found.length > 0)

@@ -110,48 +110,41 @@ const CANARIES = (() => {
 	return [`ghp_${some}`, `npm_${some}`, slack];
 })();
 
-/** Searches texts for tokens. */
-class Scanner {
-	#rules = [];
-
-	/** @throws {RedactionError} if the preset is not installed, or does not find made-up tokens */
-	static async open() {
-		const scanner = new Scanner();
-		const { creator } = await import(PRESET).catch(({ code, name }) => {
-			throw refusal(`--redact needs ${PRESET}, installed beside kp-score (${code ?? name})`);
-		});
-		creator.create({ registerRule: (rule) => scanner.#rules.push(rule) });
-		for (const token of CANARIES) {
-			const found = await scanner.#foundByPreset(`a ${token} b`);
-			if (!found.some(({ start, end }) => start === 2 && end === 2 + token.length))
-				throw refusal(`${PRESET} does not find a made-up token`);
-		}
-		return scanner;
+async function foundByPreset(rules, content) {
+	const found = [];
+	for (const { meta, create } of rules) {
+		const rule = meta.id.replace(/^@secretlint\/secretlint-rule-/, "");
+		// Comments in a log must not switch rules off.
+		if (rule === "filter-comments") continue;
+		const context = {
+			createTranslator: () => (messageId, data) => ({ messageId, data }),
+			report(report) {
+				const place = placeOf(content, report);
+				if (place) found.push({ rule, ...place });
+			},
+		};
+		const source = { content, contentType: "text", filePath: "run.txt", ext: ".txt" };
+		await create(context, {}).file?.(source);
 	}
-
-	async #foundByPreset(content) {
-		const found = [];
-		for (const { meta, create } of this.#rules) {
-			const rule = meta.id.replace(/^@secretlint\/secretlint-rule-/, "");
-			// Comments in a log must not switch rules off.
-			if (rule === "filter-comments") continue;
-			const context = {
-				createTranslator: () => (messageId, data) => ({ messageId, data }),
-				report(report) {
-					const place = placeOf(content, report);
-					if (place) found.push({ rule, ...place });
-				},
-			};
-			const source = { content, contentType: "text", filePath: "run.txt", ext: ".txt" };
-			await create(context, {}).file?.(source);
-		}
-		return found;
-	}
-
-	/** Resolves to the tokens in a text, `{ rule, start, end }`, which may overlap. */
-	async find(text) {
-		return [...foundByOwn(text), ...(await this.#foundByPreset(text))];
-	}
+	return found;
 }
 
-module.exports = { Scanner, refusal, refusalOf };
+/**
+ * Resolves to a function that resolves to the tokens in a text, `{ rule, start, end }`, which may overlap.
+ * @throws {RedactionError} if the preset is not installed, or does not find made-up tokens
+ */
+async function openScanner() {
+	const { creator } = await import(PRESET).catch(({ code, name }) => {
+		throw refusal(`--redact needs ${PRESET}, installed beside kp-score (${code ?? name})`);
+	});
+	const rules = [];
+	creator.create({ registerRule: (rule) => rules.push(rule) });
+	for (const token of CANARIES) {
+		const found = await foundByPreset(rules, `a ${token} b`);
+		if (!found.some(({ start, end }) => start === 2 && end === 2 + token.length))
+			throw refusal(`${PRESET} does not find a made-up token`);
+	}
+	return async (text) => [...foundByOwn(text), ...(await foundByPreset(rules, text))];
+}
+
+module.exports = { openScanner, refusal, refusalOf };
