@@ -50,11 +50,14 @@ const REMOVALS = {
 	namespace: SHARED.namespace,
 };
 
+/** Returns the signal of the options of a call. */
+const readSignal = (options = {}) => readOptions(options, { signal: kinds.signal }).signal;
+
 /** Checks what is removed, which has this name, and returns the signal of the options. */
-function readRemoval(name, value, options = {}) {
+function readRemoval(name, value, options) {
 	const { fits, expected } = REMOVALS[name];
 	check(fits(value), name, expected, value);
-	return readOptions(options, { signal: kinds.signal }).signal;
+	return readSignal(options);
 }
 
-module.exports = { SHARED, checkIds, readRemoval, readStoreOptions };
+module.exports = { SHARED, checkIds, readRemoval, readSignal, readStoreOptions };

@@ -1,14 +1,9 @@
 /** A store on PostgreSQL: rows in a table, changed by functions that hold the lock of their namespace. */
 const { ScoringError } = require("@knowledgepulse/scoring");
-const {
-	invalidOption,
-	kind,
-	kinds,
-	readOptions,
-} = require("@knowledgepulse/scoring/internal/options");
+const { invalidOption, kind, kinds } = require("@knowledgepulse/scoring/internal/options");
 const { LOCK_TIMEOUT_MS, guard, inTransaction, withClient } = require("./client.js");
 const { claim, isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
-const { SHARED, checkIds, readRemoval, readStoreOptions } = require("../options.js");
+const { SHARED, checkIds, readRemoval, readSignal, readStoreOptions } = require("../options.js");
 const { callFunction, namesOf, removeBy, writeEntries } = require("./wire.js");
 
 /** The PostgreSQL errors for missing schemas, tables and functions. */
@@ -106,8 +101,8 @@ exports.PostgresStore = class PostgresStore {
 		return page?.header ?? null;
 	}
 
-	async namespaces(options = {}) {
-		const { signal } = readOptions(options, { signal: kinds.signal });
+	async namespaces(options) {
+		const signal = readSignal(options);
 		const work = () => withClient(this.#pool, signal, namesOf);
 		return this.#track(() => this.#run(signal, work));
 	}
@@ -128,8 +123,8 @@ exports.PostgresStore = class PostgresStore {
 		return this.#track(() => this.#run(signal, () => inTransaction(this.#pool, signal, work)));
 	}
 
-	async migrate(options = {}) {
-		const { signal } = readOptions(options, { signal: kinds.signal });
+	async migrate(options) {
+		const signal = readSignal(options);
 		return this.#track(() => migrate(this.#pool, signal));
 	}
 

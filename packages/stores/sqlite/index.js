@@ -4,10 +4,10 @@ const { isBuiltin } = require("node:module");
 const { join, resolve } = require("node:path");
 const { Worker } = require("node:worker_threads");
 const { ScoringError } = require("@knowledgepulse/scoring");
-const { kind, kinds, readOptions, required } = require("@knowledgepulse/scoring/internal/options");
+const { kind, required } = require("@knowledgepulse/scoring/internal/options");
 const { until } = require("@knowledgepulse/scoring/internal/signals");
 const { pack, unpack } = require("../entries.js");
-const { SHARED, checkIds, readRemoval, readStoreOptions } = require("../options.js");
+const { SHARED, checkIds, readRemoval, readSignal, readStoreOptions } = require("../options.js");
 const { HAS_SQLITE } = require("./file.js");
 
 const SQLITE = "@photostructure/sqlite";
@@ -96,9 +96,8 @@ class SqliteStore {
 		return this.#page("read", { header, after, limit }, signal);
 	}
 
-	async namespaces(options = {}) {
-		const { signal } = readOptions(options, { signal: kinds.signal });
-		return this.#call("namespaces", {}, signal);
+	async namespaces(options) {
+		return this.#call("namespaces", {}, readSignal(options));
 	}
 
 	async forgetBefore(date, options) {

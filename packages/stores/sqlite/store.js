@@ -79,7 +79,7 @@ class Namespace {
 	}
 
 	/** Returns the names of all namespaces, in order. */
-	names() {
+	namespaces() {
 		return this.#transaction("BEGIN", () => this.#sql.names.all().map(({ name }) => name));
 	}
 
@@ -108,7 +108,7 @@ class Namespace {
 	}
 
 	/** Returns the number of deleted entries. */
-	forgetBefore(before) {
+	forgetBefore({ before }) {
 		return this.#change(this.#name, 0, (head) => {
 			const { changes } = this.#sql.expire.run(head.namespace, before);
 			if (changes > 0) this.#update(this.#renew(head));
@@ -117,7 +117,7 @@ class Namespace {
 	}
 
 	/** Returns whether there was a namespace of this name. */
-	drop(name) {
+	drop({ name }) {
 		return this.#change(name, false, ({ namespace }) => {
 			this.#sql.delete.run(namespace, Infinity);
 			return this.#sql.drop.run(namespace).changes > 0;

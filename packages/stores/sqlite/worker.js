@@ -31,20 +31,6 @@ const post = parentPort
 /** Timers are no shorter than a millisecond. */
 const pauseFor = (ms) => (ms < 1 ? Atomics.wait(CLOCK, 0, 0, ms) : sleep(ms));
 
-function packed({ rows, ...page }) {
-	return { ...page, ...pack(rows) };
-}
-
-const methods = {
-	append: ({ json, bytes, ...options }) =>
-		packed(store.append({ ...options, entries: unpack(json, bytes) })),
-	read: (options) => packed(store.read(options)),
-	header: () => store.header(),
-	namespaces: () => store.names(),
-	forgetBefore: ({ before }) => store.forgetBefore(before),
-	drop: ({ name }) => store.drop(name),
-};
-
 /** Identifies the file at the path; undefined without one. */
 function identityOf() {
 	const found = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -60,12 +46,16 @@ function open(options) {
 	identity = found ?? identityOf();
 }
 
-/** Returns the result of a request. Throws SQLite's error if the file is locked. */
-function resultOf({ method, header = {}, ...options }) {
+/** Returns the result of the method of the store that a request names. Throws SQLite's error if the file is locked. */
+function resultOf({ method, header: { model, maxElements, ttlMs } = {}, json, bytes, ...options }) {
 	open(options);
-	const { model, maxElements, ttlMs } = header;
+	const entries = json && unpack(json, bytes);
 	// Normalised, to compare it with that of the namespace.
-	return methods[method]({ ...options, header: JSON.stringify({ model, maxElements, ttlMs }) });
+	const header = JSON.stringify({ model, maxElements, ttlMs });
+	const result = store[method]({ ...options, header, entries });
+	if (!result?.rows) return result;
+	const { rows, ...page } = result;
+	return { ...page, ...pack(rows) };
 }
 
 /** Answers a request as soon as the file is unlocked, unless nobody waits for it any more. */
