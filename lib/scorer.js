@@ -28,7 +28,6 @@ const parse = (json) => JSON.parse(json);
 /** The sources of the novelty of traces that were compared, and so are in the memory if they are to be added. */
 const COMPARED = ["cache", "empty-cache", "store"];
 
-/** Loaded when needed. */
 const inOrder = (...args) => require("./batch.js").inOrder(...args);
 
 const closedError = () => new ScoringError("the scorer is closed", { code: "CLOSED" });
@@ -39,7 +38,6 @@ const textOf = (subject) =>
 const foundIn = (json) =>
 	parse(json).map((found) => ({ ...found, addedAt: new Date(found.addedAt) }));
 
-// The options of calls.
 const SIGNAL = { signal };
 const known = oneOf("score", "again");
 const SCORE = { known, remember: flag, signal };
@@ -179,18 +177,17 @@ module.exports = class Scorer {
 		return this.#call(submit, options, SIGNAL, (vector) => vector.slice());
 	}
 
-	snapshot(options) {
-		return this.#snapshot(options, (bytes) => {
-			const own = Buffer.allocUnsafeSlow(bytes.length);
-			own.set(bytes);
-			return own;
-		});
+	async snapshot(options) {
+		const bytes = await this.#snapshot(options);
+		const own = Buffer.allocUnsafeSlow(bytes.length);
+		own.set(bytes);
+		return own;
 	}
 
-	/** Resolves to the bytes of a snapshot, which are memory of the addon, or to what `taken` makes of them. */
-	async #snapshot(options, taken = (bytes) => bytes) {
+	/** Resolves to the bytes of a snapshot, which are memory of the addon. */
+	async #snapshot(options) {
 		const { ages = true, signal } = callOptions(options, SNAPSHOT);
-		return taken(await until(signal, this.#native.snapshot(ages).catch(fail)));
+		return until(signal, this.#native.snapshot(ages).catch(fail));
 	}
 
 	static async restore(snapshot, options) {
