@@ -20,17 +20,9 @@ class Interrupted extends Error {
 	}
 }
 
-/** Exit codes of the engine's errors. With any other code, the input is at fault. */
-const OF_ENGINE = {
-	ADDON_NOT_FOUND: Exit.UNAVAILABLE,
-	EMBEDDER_UNAVAILABLE: Exit.UNAVAILABLE,
-	LIBRARY_UNAVAILABLE: Exit.UNAVAILABLE,
-	NO_THREADS: Exit.UNAVAILABLE,
-	STORE_UNAVAILABLE: Exit.UNAVAILABLE,
-	INTERNAL: Exit.UNEXPECTED,
-	CLOSED: Exit.UNEXPECTED,
-	INVALID_TRACE: Exit.INPUT,
-};
+/** Codes of the engine's errors. With any other one, the input is at fault. */
+const UNAVAILABLE = /^(ADDON_NOT_FOUND|NO_THREADS|(EMBEDDER|LIBRARY|STORE)_UNAVAILABLE)$/;
+const UNEXPECTED = ["INTERNAL", "CLOSED"];
 
 const READING = new Set(["access", "lstat", "open", "read", "scandir", "stat"]);
 
@@ -53,8 +45,9 @@ const cannot = (action, path, error) =>
 function exitCodeOf(error) {
 	if (typeof error.exitCode === "number") return error.exitCode;
 	if (error instanceof InputError) return Exit.INPUT;
-	if (error.code in OF_ENGINE) return OF_ENGINE[error.code];
-	if (error.name === "ScoringError" || "source" in error) return Exit.INPUT;
+	if (UNAVAILABLE.test(error.code)) return Exit.UNAVAILABLE;
+	if (UNEXPECTED.includes(error.code)) return Exit.UNEXPECTED;
+	if (/^(Scoring|InvalidTrace)Error$/.test(error.name) || "source" in error) return Exit.INPUT;
 	return READING.has(error.syscall) ? Exit.INPUT : Exit.UNEXPECTED;
 }
 
