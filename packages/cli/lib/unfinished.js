@@ -22,7 +22,6 @@ const fs = require("node:fs");
 const { resolve } = require("node:path");
 const { createInterface } = require("node:readline");
 const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
-const { isId } = require("@knowledgepulse/scoring/internal/options");
 const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
 const { version } = require("../package.json");
 const { importTraces, withGroup } = require("./engine.js");
@@ -69,19 +68,6 @@ function originOf({ labels, options }, sources, profiles) {
 const keyOf = ({ error, id, objective, source }) =>
 	error || id == null ? JSON.stringify([error, source?.name, source?.line, objective]) : `"${id}`;
 
-/** The end of the last line of a file. */
-function endOfLines(fd, size) {
-	const piece = Buffer.alloc(PIECE);
-	for (let start = size; start > 0; ) {
-		const length = Math.min(start, PIECE);
-		start -= length;
-		fs.readSync(fd, piece, 0, length, start);
-		const last = piece.subarray(0, length).lastIndexOf(LINE_FEED);
-		if (last >= 0) return start + last + 1;
-	}
-	return 0;
-}
-
 class Unfinished {
 	#fd;
 	#target;
@@ -117,8 +103,7 @@ class Unfinished {
 	}
 
 	#begin(origin) {
-		const stats = fs.fstatSync(this.#fd);
-		if (!stats.isFile()) this.#refuse("and is no regular file");
+		if (!fs.fstatSync(this.#fd).isFile()) this.#refuse("and is no regular file");
 		const head = jsonLine({ "kp-score": origin });
 		const piece = Buffer.alloc(PIECE);
 		const beginning = piece.subarray(0, fs.readSync(this.#fd, piece, 0, PIECE, 0));
@@ -134,7 +119,6 @@ class Unfinished {
 		const isOther = (name) => before[name] !== origin[name];
 		const others = Object.keys({ ...before, ...origin }).filter(isOther);
 		if (others.length > 0) this.#refuse(`from another command, with other ${others.join(", ")}`);
-		fs.ftruncateSync(this.#fd, endOfLines(this.#fd, stats.size));
 		this.#isKept = true;
 	}
 
@@ -143,10 +127,15 @@ class Unfinished {
 		return createInterface({ input: fs.createReadStream("", options) });
 	}
 
-	/** Passes the rows that are there to `take`. Must be called before any is written. */
+	/** Passes the rows that are there to `take`, and cuts off a line that is not whole. Must be called before any is written. */
 	async read(signal, take) {
+		const { size } = fs.fstatSync(this.#fd);
+		let end = this.#start;
 		for await (const line of this.#lines()) {
 			if (signal.aborted) return;
+			const start = end;
+			end += Buffer.byteLength(line) + 1;
+			if (end > size) return fs.ftruncateSync(this.#fd, start);
 			const value = parsed(line) ?? this.#refuse("and has a line that is damaged");
 			if (Array.isArray(value)) {
 				for (const id of value) this.added.add(id);
@@ -242,6 +231,9 @@ async function goOn(job, take) {
 		job.note(`goes on from ${unfinished.path}: ${count(unfinished.rows, "row")}`);
 }
 
+/** The name of the runs that are left, as a source. */
+const REST = "runs without a row";
+
 /**
  * Yields the rows that are left: of the runs that were added to the store, as they were scored then, and of those that the
  * store did not have.
@@ -254,29 +246,25 @@ function evaluateRest(scorer, job, unfinished) {
 	const origins = [];
 	const done = new Set();
 	let known = 0;
-	/** Whether all is read, and every run has its row: nothing is left, which would be no log. */
-	let isEmpty = false;
 	async function* traces() {
-		let isAny = false;
 		for await (const item of imported) {
-			const { error, trace } = item;
+			const { trace } = item;
 			// Not scored at all: the store may have forgotten it.
-			if (trace && isId(trace.id) && unfinished.has(trace.id)) known += 1;
+			const isDone = trace && unfinished.has(trace.id);
+			if (isDone) known += 1;
 			else origins.push(item);
-			if (error || origins.at(-1) !== item) continue;
-			isAny = true;
-			yield `${JSON.stringify(trace)}\n`;
+			if (trace && !isDone) yield `${JSON.stringify(trace)}\n`;
 		}
-		isEmpty = !isAny;
 	}
 	const settings = { format: "reasoning-trace", group, known: "again" };
-	const evaluation = scorer.evaluateLogs({ name: "rest", data: traces() }, settings);
+	const evaluation = scorer.evaluateLogs({ name: REST, data: traces() }, settings);
 	onAbort(job.signal, () => evaluation.return().catch(() => {}));
 	async function* scored() {
 		try {
 			yield* evaluation;
 		} catch (error) {
-			if (!isEmpty) throw error;
+			// Every run may have its row already, and nothing is no log.
+			if (error.source !== REST || error.code !== "UNKNOWN_FORMAT") throw error;
 		}
 	}
 	function* errors() {
@@ -286,8 +274,8 @@ function evaluateRest(scorer, job, unfinished) {
 		for await (const row of scored()) {
 			yield* errors();
 			const { source, key, successFrom, confidenceFrom, facts } = origins.shift().provenance;
-			const isLeft = !isId(row.id) || (added.has(row.id) && !done.has(row.id));
-			if (isId(row.id)) done.add(row.id);
+			const isLeft = row.id === null || (added.has(row.id) && !done.has(row.id));
+			done.add(row.id);
 			if (!isLeft) known += 1;
 			else yield withGroup({ ...row, source, key, successFrom, confidenceFrom, facts }, group);
 		}
