@@ -13,41 +13,36 @@ const { count, fit, warn } = require("../terminal.js");
 /** The number of traces in the memory of a scorer. */
 const REMEMBERED = 1000;
 
-/** The requested ids, or prefixes of ids. */
-class Wanted {
-	constructor(ids) {
-		// A table may have shortened them.
-		this.missing = new Set(ids.map((id) => id.replace(/…$/, "")));
-		/** The requests that later traces may match: a prefix may match several, a whole id only one. */
-		this.open = new Set(this.missing);
-	}
-
-	/** Whether an id is requested; marks it as found. */
-	take(id) {
-		if (typeof id !== "string") return false;
-		const found = [...this.open].filter(
-			(beginning) => id.startsWith(beginning) || id.startsWith(PREFIX + beginning),
-		);
-		for (const beginning of found) this.missing.delete(beginning);
-		this.open.delete(id);
-		return found.length > 0;
-	}
-}
-
 class Accounts {
 	/** Those of the last traces, by id. */
 	#objectives = new Map();
 	#output;
-	#wanted;
+	/** The ids, or prefixes of ids, that were not found; undefined for all runs. */
+	#missing;
+	/** Those that later traces may match: a prefix may match several, a whole id only one. */
+	#open;
 
 	constructor({ options, output }) {
 		this.#output = output;
-		this.#wanted = options.id && new Wanted(options.id);
+		// A table may have shortened them.
+		this.#missing = options.id && new Set(options.id.map((id) => id.replace(/…$/, "")));
+		this.#open = new Set(this.#missing);
+	}
+
+	/** Whether a run is wanted; marks it as found. */
+	#take(id) {
+		if (!this.#missing || typeof id !== "string") return !this.#missing;
+		const found = [...this.#open].filter(
+			(beginning) => id.startsWith(beginning) || id.startsWith(PREFIX + beginning),
+		);
+		for (const beginning of found) this.#missing.delete(beginning);
+		this.#open.delete(id);
+		return found.length > 0;
 	}
 
 	/** Shows a run, if it is wanted, as `row` or as the account of `made()`. Returns whether it is. */
 	async show({ id, objective }, row, made) {
-		const isWanted = this.#wanted === undefined || this.#wanted.take(id);
+		const isWanted = this.#take(id);
 		if (isWanted)
 			await show(this.#output, row, () => {
 				const account = made();
@@ -66,14 +61,14 @@ class Accounts {
 	}
 
 	get isComplete() {
-		return this.#wanted?.open.size === 0;
+		return this.#missing !== undefined && this.#open.size === 0;
 	}
 
 	/** Fails if runs are missing `among` those that were read. */
 	check(among) {
-		const { missing } = this.#wanted ?? { missing: [] };
-		if (missing.size > 0)
-			throw new InputError(`no trace with the id ${[...missing].join(", ")} among ${among}`);
+		const missing = [...(this.#missing ?? [])];
+		if (missing.length > 0)
+			throw new InputError(`no trace with the id ${missing.join(", ")} among ${among}`);
 	}
 }
 
