@@ -2,7 +2,7 @@
 const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
 const { groupOf } = require("./facts.js");
 
-const inputOf = ({ name, path, bytes }) => path ?? { name, data: bytes() };
+const inputOf = ({ name, path, data }) => path ?? { name, data };
 
 const ASSUMED = { true: true, false: false, skip: "skip" };
 

@@ -1,6 +1,5 @@
 /** Reads the rows in sources, or scores the logs in them. */
 const { isUtf8 } = require("node:buffer");
-const { addAbortSignal } = require("node:stream");
 const { evaluate } = require("./engine.js");
 const { InputError } = require("./exit.js");
 const { openScorer } = require("./scorer.js");
@@ -62,9 +61,7 @@ const isFromScore = (value) =>
 /** Returns `{ rows }` if `kp-score score` wrote a source, else `{ log }`, an unread source. An abort ends a stream. */
 async function contentOf(source, signal) {
 	const { name } = source;
-	// A stream may stay silent forever.
-	const bytes = () => addAbortSignal(signal, source.bytes());
-	const lines = linesOf(decoded({ name, bytes }), name);
+	const lines = linesOf(decoded(source, signal), name);
 	const { value: first, done } = await lines.next().catch((error) => {
 		if (source.isStream) throw error;
 		// It may be compressed; otherwise the importer reports what is wrong.
@@ -74,7 +71,7 @@ async function contentOf(source, signal) {
 	if (done) throw new InputError(`${name}: it is empty`);
 	const all = joined([first], lines);
 	if (isFromScore(parsed(first[1]))) return { rows: rowsOf(all, name) };
-	if (source.isStream) return { log: { name, isStream: true, bytes: () => textOf(all) } };
+	if (source.isStream) return { log: { name, isStream: true, data: textOf(all) } };
 	await lines.return();
 	return { log: source };
 }

@@ -44,20 +44,12 @@ function settingsOf(options, profiles) {
 	return { embedder, precision, model, pooling, novelty, profiles };
 }
 
-async function openAlone(job) {
-	const scorer = new Scorer(settingsOf(job.options, await profilesOf(job)));
-	atEnd(() => scorer.close());
-	if (job.options.embedder === "required") await job.until(scorer.warmup());
-	return scorer;
-}
-
-async function scorerOf(options, { bounds, profiles, saved, store }) {
-	const { memory } = options;
+async function scorerOf(options, { bounds, memory, profiles, saved, store }) {
 	const settings = { ...settingsOf(options, profiles), cache: bounds };
 	if (store && !saved) return copyOf(store, settings);
 	const shared = store ? { ...settings, store, storeMode: "required" } : settings;
 	// A memory that is only read must exist.
-	if (memory === undefined || (saved && !existsSync(memory))) return new Scorer(shared);
+	if (!memory || (saved && !existsSync(memory))) return new Scorer(shared);
 	if (!saved) claimInput(memory);
 	try {
 		if (!statSync(memory).isFile()) throw new InputError(`${memory}: expected a regular file`);
@@ -88,9 +80,12 @@ async function boundsOf(store) {
  * Opens the memory, if there is one, and loads the model. Traces are added to a copy, unless `saved` is set. `known` is
  * what is to be done with runs that the memory has: they are scored `again`, or skipped.
  */
-async function openScorer(job, { saved = false, again = !saved } = {}) {
+async function openScorer(
+	job,
+	{ saved = false, again = !saved, memory = job.options.memory } = {},
+) {
 	const { options } = job;
-	const { memory, store: url = memory === undefined && process.env.KP_SCORE_STORE } = options;
+	const { store: url = memory === undefined && process.env.KP_SCORE_STORE } = options;
 	const found = url ? require("./store.js").storeOf(url, saved) : undefined;
 	if (found) atEnd(() => found.close());
 	const bounds = url ? await job.until(boundsOf(found)) : undefined;
@@ -98,9 +93,9 @@ async function openScorer(job, { saved = false, again = !saved } = {}) {
 	const store = saved || bounds ? found : undefined;
 	if (url && !store) warn("the store has no such namespace yet: runs are compared with nothing");
 	if (store && saved) job.output.unfinished?.follow(store);
-	const file = saved && memory !== undefined && (await memoryOf(memory, job));
+	const file = saved && memory && (await memoryOf(memory, job));
 	const profiles = await profilesOf(job);
-	const scorer = await job.until(scorerOf(options, { bounds, profiles, saved, store }));
+	const scorer = await job.until(scorerOf(options, { bounds, memory, profiles, saved, store }));
 	atEnd(() => scorer.close());
 	// This also reads the store.
 	if (options.embedder === "required" || (store && saved)) await job.until(scorer.warmup());
@@ -117,4 +112,4 @@ async function openScorer(job, { saved = false, again = !saved } = {}) {
 	};
 }
 
-module.exports = { openAlone, openScorer, profilesOf, settingsOf };
+module.exports = { openScorer, profilesOf, settingsOf };

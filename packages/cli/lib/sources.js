@@ -13,12 +13,13 @@ const { count, warn } = require("./terminal.js");
 /**
  * @typedef {object} Source
  * @property {string} name
- * @property {string} [path] Of a file that the importer reads by itself.
+ * @property {string} [path] Of a file or a pipe, which the importer reads by itself.
  * @property {number} [size] In bytes; of regular files, once they are in order.
  * @property {number} [time] In milliseconds; of files, once they are in order.
- * @property {() => import("node:stream").Readable} bytes The contents.
+ * @property {AsyncIterable<Buffer | string>} [data] The contents, without a path.
  * @property {number} [descriptor] Of standard input.
  * @property {boolean} [isStream] Whether it can be read only once.
+ * @property {boolean} [isPipe] Whether it is a named pipe.
  * @property {boolean} [isFound] Whether a folder was searched for it: it is skipped if it is not a log.
  */
 
@@ -99,33 +100,26 @@ const open = (path) =>
 		if (error.syscall === "read") error.message += ` '${path}'`;
 	});
 
-/** The contents of a source as text in UTF-8, decompressed as the importer does. */
-async function* decoded({ name, bytes }) {
-	const decode = decoder(name);
-	for await (const chunk of bytes()) yield* decode(chunk);
-	yield* decode();
+/** Opens a named pipe without waiting for a writer: a waiting thread would keep the process alive. */
+function openPipe(path) {
+	const { Socket } = require("node:net");
+	const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+	return new Socket({ fd, readable: true, writable: false, pauseOnCreate: true });
 }
 
-/** One function for very many files. */
-function bytesOfFile() {
-	return open(this.path);
+/** The contents of a source as text in UTF-8, decompressed as the importer does. A stream may stay silent until the abort. */
+async function* decoded({ data, isPipe, name, path }, signal) {
+	const decode = decoder(name);
+	const bytes = data ?? (isPipe ? openPipe(path) : open(path));
+	for await (const chunk of addAbortSignal(signal, bytes)) yield* decode(chunk);
+	yield* decode();
 }
 
 /** A name that begins like JSON would be read as text. */
 const fileSource = (given) => {
 	const path = /^\s*[[{]/.test(given) ? `./${given}` : given;
-	return { name: path, path, size: undefined, time: undefined, bytes: bytesOfFile };
+	return { name: path, path, size: undefined, time: undefined };
 };
-
-/** A named pipe, opened without waiting for a writer: a waiting thread would keep the process alive. */
-function pipeSource(path) {
-	const { Socket } = require("node:net");
-	const bytes = () => {
-		const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-		return new Socket({ fd, readable: true, writable: false, pauseOnCreate: true });
-	};
-	return { name: path, isStream: true, bytes };
-}
 
 /** Resolves to the sources of a pattern or a folder, without standard output and what is in the folder `copies`. */
 async function searched(argument, isFolder, copies) {
@@ -151,7 +145,7 @@ async function searched(argument, isFolder, copies) {
 function standardInput() {
 	if (process.platform !== "win32" && fstatSync(0).isDirectory())
 		throw new InputError("standard input is a folder; name it in place of -");
-	return { name: "stdin", descriptor: 0, isStream: true, bytes: () => process.stdin };
+	return { name: "stdin", descriptor: 0, isStream: true, data: process.stdin };
 }
 
 async function sourcesOfOne(argument, copies) {
@@ -163,8 +157,7 @@ async function sourcesOfOne(argument, copies) {
 	});
 	if (!found || found.isDirectory()) return searched(argument, found !== undefined, copies);
 	if (found.isFile()) return [fileSource(argument)];
-	if (found.isFIFO()) return [pipeSource(argument)];
-	return [{ name: argument, path: argument, isStream: true, bytes: () => open(argument) }];
+	return [{ name: argument, path: argument, isStream: true, isPipe: found.isFIFO() }];
 }
 
 /**
@@ -212,8 +205,7 @@ async function textOf(path, { signal }) {
 		const isPipe = (await stat(path)).isFIFO();
 		const parts = [];
 		let length = 0;
-		const bytes = () => addAbortSignal(signal, isPipe ? pipeSource(path).bytes() : open(path));
-		for await (const part of decoded({ name: path, bytes })) {
+		for await (const part of decoded({ name: path, path, isPipe }, signal)) {
 			length += part.length;
 			if (length > LONGEST) throw new Error("expected at most 64 MiB, found more");
 			parts.push(part);
@@ -228,4 +220,4 @@ async function textOf(path, { signal }) {
 	return until(signal, contents);
 }
 
-module.exports = { decoded, inOrder, slashed, sourcesOf, textOf };
+module.exports = { decoded, inOrder, open, slashed, sourcesOf, textOf };

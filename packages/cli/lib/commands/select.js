@@ -6,9 +6,9 @@ const { InputError, cannot } = require("../exit.js");
 const { Job } = require("../job.js");
 const { openFile, show } = require("../output.js");
 const { legendOf, rowTable } = require("../row-table.js");
-const { openAlone, openScorer } = require("../scorer.js");
+const { openScorer } = require("../scorer.js");
 const { Selection, keptEarlier, scored } = require("../selection.js");
-const { sourcesOf } = require("../sources.js");
+const { open, sourcesOf } = require("../sources.js");
 const { Spool } = require("../spool.js");
 const { count, grouped, jsonLine, percent, style, tally } = require("../terminal.js");
 const { Writer, isMessages, traceOf } = require("../written.js");
@@ -23,20 +23,19 @@ function commonFolder(paths) {
 /** Copies logs to a folder, each to its path below the folder that has all of them. */
 async function copyAll(sources, folder, job) {
 	const start = commonFolder(sources.map(({ path }) => path));
-	for (const source of sources) {
-		const { path } = source;
+	for (const { path } of sources) {
 		const target = join(folder, relative(start, resolve(path)));
 		await mkdir(dirname(target), { recursive: true }).catch((error) => {
 			throw cannot("write", target, error);
 		});
 		const { mode } = await stat(path);
 		const file = await openFile(target, { signal: job.signal, mode: mode & 0o777 });
-		for await (const chunk of source.bytes()) await file.write(chunk);
+		for await (const chunk of open(path)) await file.write(chunk);
 		await file.commit();
 	}
 }
 
-async function writePage(file, selection, kept, { dropped, notes }) {
+async function writePage(file, selection, kept, { rows, dropped, notes }) {
 	const { DETAILED, keptPage, stepsOf } = require("../page.js");
 	const entries = [];
 	for (const [place, each] of kept.entries()) {
@@ -45,8 +44,7 @@ async function writePage(file, selection, kept, { dropped, notes }) {
 			row: selection.rows[index],
 			similarity,
 		}));
-		const row = scored(selection.rows[each.index], each);
-		entries.push({ ...each, row, members, ...steps });
+		entries.push({ ...each, row: rows[place], members, ...steps });
 	}
 	if (kept.length > 0 || !file.isThere)
 		await file.write(await keptPage({ kept: entries, dropped, notes }));
@@ -67,7 +65,8 @@ function checkOptions({ as, count, coverage, group, labels, output, perGroup, re
 
 module.exports = async function select([args], given) {
 	const novelty = process.env.KNOWLEDGEPULSE_SCORING_NOVELTY || "run";
-	const options = { assumeSuccess: "true", novelty, ...given };
+	// A store is for scores.
+	const options = { assumeSuccess: "true", novelty, store: "", ...given };
 	checkOptions(options);
 	const { copy, dropped, html, memory, output: path } = options;
 	const job = await Job.open({ ...options, output: undefined }, await sourcesOf(args, copy));
@@ -82,10 +81,10 @@ module.exports = async function select([args], given) {
 	const earlier = await keptEarlier(job);
 	// What is only shown may still be judged.
 	const isFinal = Boolean(path ?? copy);
-	const { scorer, save } =
-		memory && (isFinal || existsSync(memory))
-			? await openScorer(job, { saved: isFinal })
-			: { scorer: await openAlone(job) };
+	const { scorer, save } = await openScorer(job, {
+		saved: isFinal,
+		memory: memory && (isFinal || existsSync(memory)) ? memory : null,
+	});
 	const { reason, state } = scorer.status().embedder;
 	if (options.embedder === "off" || state === "unavailable")
 		throw new InputError(`without vectors nothing can be selected: ${reason ?? "--embedder off"}`);
@@ -115,7 +114,7 @@ module.exports = async function select([args], given) {
 	if (copy && logs.length > 0) await copyAll(logs, copy, job);
 	for (const each of memory && isFinal ? kept : [])
 		await scorer.remember(traceOf(await selection.itemOf(each)));
-	await save?.();
+	await save();
 	const covered = percent(kept.at(-1)?.coverage ?? 0);
 	const over = kept[0]?.measuredOver ?? Number.POSITIVE_INFINITY;
 	const considered = selection.rows.length;
@@ -141,7 +140,7 @@ module.exports = async function select([args], given) {
 	for (const note of notes.filter(Boolean)) job.note(note);
 	if (page) {
 		const assumed = [notes[1], remarks.assumedText].filter(Boolean);
-		const place = await writePage(page, selection, kept, { dropped: others, notes: assumed });
+		const place = await writePage(page, selection, kept, { rows, dropped: others, notes: assumed });
 		if (place) job.note(`page: ${place}`);
 	}
 	remarks.noteAssumed(output.isText && !options.facts ? "? " : "");
