@@ -2,18 +2,9 @@
 const { InputError } = require("../exit.js");
 const { eachRow } = require("../rows.js");
 const { Job } = require("../job.js");
+const { show } = require("../output.js");
 const { sourcesOf } = require("../sources.js");
-const {
-	DIMENSIONS,
-	cell,
-	count,
-	fit,
-	jsonLine,
-	signed,
-	style,
-	warn,
-	widthOf,
-} = require("../terminal.js");
+const { DIMENSIONS, cell, count, fit, signed, style, warn, widthOf } = require("../terminal.js");
 
 /** Changes below this come from rounding. */
 const NOTHING = 1e-12;
@@ -52,20 +43,23 @@ function pairsOf(old, now) {
 	return pairs.sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
 }
 
+/** Returns a function that formats one of the pairs; the first line comes with the table head. */
 function tableOf(pairs, { width }) {
 	const longest = pairs.reduce((length, { id }) => Math.max(length, widthOf(id ?? "")), 2);
 	const id = Math.min(longest, 36);
-	const rows = pairs.map((pair) => {
+	let head = `${style("dim", ` change  before  after  ${"id".padEnd(id)}  because of`)}\n`;
+	return (pair) => {
 		const causes = Object.entries(pair.dimensions)
 			.filter(([, change]) => Math.abs(change) >= 0.0005)
 			.map(([name, change]) => `${DIMENSIONS[name].column} ${signed(change, 3)}`);
 		if (pair.overrides.before.join() !== pair.overrides.after.join())
 			causes.push(`rules ${pair.overrides.after.join("+") || "none"}`);
 		const change = style(pair.change < 0 ? "red" : "green", signed(pair.change, 4));
-		return `${change}  ${pair.before.toFixed(3)}   ${pair.after.toFixed(3)}  ${cell(pair.id ?? "", id)}  ${fit(causes.join(", "), Math.max(width - 28 - id, 20))}`.trimEnd();
-	});
-	const head = ` change  before  after  ${"id".padEnd(id)}  because of`;
-	return `${[style("dim", head), ...rows].join("\n")}\n`;
+		const line = `${change}  ${pair.before.toFixed(3)}   ${pair.after.toFixed(3)}  ${cell(pair.id ?? "", id)}  ${fit(causes.join(", "), Math.max(width - 28 - id, 20))}`;
+		const lines = `${head}${line.trimEnd()}\n`;
+		head = "";
+		return lines;
+	};
 }
 
 function summarise(job, pairs, changed) {
@@ -94,14 +88,11 @@ module.exports = async function compare([before, after], options) {
 	const pairs = pairsOf(old, now);
 	if (pairs.length === 0) throw new InputError(`no id is in both ${before} and ${after}`);
 	const changed = pairs.filter(({ change }) => Math.abs(change) > NOTHING);
-	if (output.isText) {
-		if (changed.length > 0) await output.write(tableOf(changed.slice(0, limit), output));
-		if (changed.length > limit) job.note(`… and ${changed.length - limit} more: --limit`);
-	} else
-		for (const pair of pairs) {
-			if (output.isClosed) break;
-			await output.write(jsonLine(pair));
-		}
+	const shown = output.isText ? changed.slice(0, limit) : pairs;
+	const lineOf = tableOf(shown, output);
+	for (const pair of shown) await show(output, pair, lineOf);
+	if (output.isText && changed.length > limit)
+		job.note(`… and ${changed.length - limit} more: --limit`);
 	await job.commit();
 	summarise(job, pairs, changed);
 	if (old.size > pairs.length) warn(`${old.size - pairs.length} only in ${before}`);
