@@ -1,53 +1,165 @@
 /**
  * Measures the cost of a memory shared by processes: node benchmark/shared-novelty.mjs [--quick] [--only
- * latency,throughput,appends,fleet,start] [--rows 100000]
+ * latency,throughput,entries,start] [--rows 100000]
  *
  * Scorers with a store on a PostgreSQL server, in an SQLite file, and without a store alternate in the same
- * processes, over texts in the memo.
+ * processes, which are this program again, over texts in the memo.
  */
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { embed, Scorer, warmup } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
+import pg from "pg";
+import { trace } from "../__test__/support/traces.mjs";
 import { missing, startPostgres } from "../packages/stores/__test__/support/postgres.mjs";
-import { Child, inTurns } from "./processes.mjs";
+import { generateVectors } from "./generate.mjs";
+import { Child, inTurns, serve } from "./processes.mjs";
 import { mapValues } from "./report.mjs";
-import { median, quantile } from "./statistics.mjs";
+import { median, quantile, timed } from "./statistics.mjs";
 
 const { quick, only, rows } = parseArgs({
 	options: {
 		quick: { type: "boolean", default: false },
-		only: { type: "string", default: "latency,throughput,appends,fleet,start" },
+		only: { type: "string", default: "latency,throughput,entries,start" },
 		rows: { type: "string", default: "100000" },
 	},
 }).values;
 
 const ROUNDS = quick ? 3 : 9;
-const IN_FLIGHT = [1, 8, 32];
 const CALLS = quick ? 1000 : 2000;
+const IN_FLIGHT = [1, 8, 32];
 const PROCESSES = [1, 2, 4];
-const BATCHES = [1, 8, 64];
-const CONNECTIONS = 8;
-const APPENDING_MS = quick ? 500 : 1500;
-/** Processes that share a namespace, each with a mirror. */
-const FLEET = 8;
 /** Entries that are there when the snapshot is taken, and afterwards. */
 const ROWS = Number(rows);
 const NEWER = 1000;
+/** Fewer than the memo keeps. */
+const TEXTS = 500;
 
-/** Starts a process, which does one command at a time. */
-function startProcess() {
-	return new Child("shared-novelty/process.mjs", [], { execArgv: ["--expose-gc"] });
+const traces = Array.from({ length: TEXTS }, (_, i) =>
+	trace({ objective: `Find out why order ${i} has not been delivered` }),
+);
+const textsOf = (calls) => Array.from({ length: calls }, (_, number) => traces[number % TEXTS]);
+
+/** What a process of the benchmark has opened. */
+const scorers = new Map();
+const stores = [];
+
+/** The options of a scorer; `place` is that of its store, if it has one. */
+function optionsOf({ place, namespace, cache }) {
+	if (!place) return { cache };
+	const Store = place.path ? SqliteStore : PostgresStore;
+	const store = new Store({ ...place, namespace });
+	stores.push(store);
+	return { cache, store, storeMode: "required" };
 }
+
+/** Reads the whole store. */
+async function warmUp(scorer) {
+	const { store } = await scorer.warmup();
+	if (store && store.state !== "ready") throw new Error(store.reason);
+	return scorer;
+}
+
+const now = () => performance.timeOrigin + performance.now();
+
+const OPERATIONS = {
+	/** Puts the texts into the memo, and makes a scorer for each place. */
+	async open({ places, namespace }) {
+		for (const one of traces) await embed(one);
+		for (const [name, place] of Object.entries(places))
+			scorers.set(name, await warmUp(new Scorer(optionsOf({ place, namespace }))));
+	},
+
+	/** Reads what others have appended. */
+	async follow({ name }) {
+		await warmUp(scorers.get(name));
+	},
+
+	/** Scores with a number in flight; returns the milliseconds of each call. */
+	async score({ name, calls, inFlight }) {
+		const scorer = scorers.get(name);
+		const began = now();
+		const { times } = await timed(textsOf(calls), inFlight, (one) => scorer.evaluateValue(one));
+		return { times, began, ended: now() };
+	},
+
+	/** Returns the bytes that a scorer reads from PostgreSQL for each entry that another one appends. */
+	async mirror({ connectionString, novelty, calls }) {
+		const sockets = [];
+		const [one, other] = await Promise.all(
+			[1, 2].map(() => {
+				const pool = new pg.Pool({ connectionString });
+				pool.on("connect", (client) => sockets.push(client.connection.stream));
+				const { store, ...options } = optionsOf({ place: { pool }, namespace: novelty });
+				return warmUp(new Scorer({ ...options, novelty, store }));
+			}),
+		);
+		await one.evaluateValues(textsOf(calls));
+		const read = () => sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+		const before = read();
+		await warmUp(other);
+		return (read() - before) / calls;
+	},
+
+	/** Loads the model, then makes a scorer, from a snapshot if there is a `file`, and warms it up. */
+	async start({ file, ...parameters }) {
+		await warmup();
+		globalThis.gc();
+		const before = process.memoryUsage().rss;
+		const options = optionsOf(parameters);
+		const began = performance.now();
+		const scorer = await warmUp(file ? await Scorer.open(file, options) : new Scorer(options));
+		const ms = performance.now() - began;
+		globalThis.gc();
+		const { seq, isResumed } = scorer.status().store;
+		if (isResumed !== Boolean(file)) throw new Error(`${file}: isResumed is ${isResumed}`);
+		return { ms, seq, memory: process.memoryUsage().rss - before };
+	},
+
+	/** Makes a scorer that has read the store, and writes its snapshot. */
+	async save({ file, ...parameters }) {
+		const scorer = await warmUp(new Scorer(optionsOf(parameters)));
+		await scorer.save(file);
+	},
+
+	/** Appends random vectors in large batches, like a scorer with this cache. */
+	async fill({ count, ...parameters }) {
+		const { store, ...others } = optionsOf(parameters);
+		await warmUp(new Scorer({ ...others, store }));
+		const { signal } = new AbortController();
+		const options = { after: null, limit: 1, keepFrom: null, signal };
+		// The page for another header has that of the namespace.
+		const other = { model: "", maxElements: 1, ttlMs: null };
+		const { header } = await store.read({ ...options, header: other });
+		const entryOf = ({ buffer }) => ({
+			kind: "add",
+			call: randomUUID(),
+			id: null,
+			embedding: new Uint8Array(buffer),
+		});
+		const entries = Array.from(generateVectors(count, 1), entryOf);
+		while (entries.length > 0) await store.append(entries.splice(0, 1000), { ...options, header });
+	},
+
+	async close() {
+		for (const scorer of scorers.values()) scorer.close();
+		await Promise.all(stores.map((store) => store.close()));
+	},
+};
+
+/** Starts a process, which does one operation at a time. */
+const startProcess = () => new Child("shared-novelty.mjs", [], { execArgv: ["--expose-gc"] });
 
 async function stop(child) {
 	await child.ask("close");
 	await child.end();
 }
 
-/** The result of one command in a new process. */
+/** The result of one operation in a new process. */
 async function ask(op, parameters) {
 	const child = startProcess();
 	const result = await child.ask(op, parameters);
@@ -70,46 +182,8 @@ function table(title, head, rows) {
 	console.log([row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n"));
 }
 
-/** The share of the cores that other programs use, measured while this script waits. */
-async function busy() {
-	const read = () => {
-		const all = os.cpus().map(({ times }) => times);
-		const idle = all.reduce((sum, times) => sum + times.idle, 0);
-		const total = all.flatMap(Object.values).reduce((sum, ms) => sum + ms, 0);
-		return { idle, total };
-	};
-	const before = read();
-	await sleep(2000);
-	const after = read();
-	return 1 - (after.idle - before.idle) / (after.total - before.total);
-}
-
 /** Without a store, as the reference. */
 const ALONE = "no store";
-
-/** New stores, and their sizes in bytes. A place is the address of a store, in a form that can be sent to a process. */
-async function makePlaces() {
-	const database = await server.createDatabase();
-	const path = join(folder, `${database}.db`);
-	const host = encodeURIComponent(server.folder);
-	const connectionString = `postgresql://postgres@/${database}?host=${host}`;
-	const store = new PostgresStore({ connectionString });
-	await store.migrate();
-	await store.close();
-	const relation = "SELECT pg_total_relation_size('kp_novelty.entries') AS size";
-	return {
-		places: {
-			[ALONE]: null,
-			PostgreSQL: { connectionString },
-			"PostgreSQL, commit awaited": { connectionString, durable: true },
-			SQLite: { path },
-		},
-		sizes: async () => ({
-			PostgreSQL: Number((await server.query(relation, [], { database }))[0].size),
-			SQLite: statSync(path).size,
-		}),
-	};
-}
 
 async function latency({ places }) {
 	const one = startProcess();
@@ -118,31 +192,18 @@ async function latency({ places }) {
 	for (const inFlight of IN_FLIGHT) {
 		const found = await measured(Object.keys(places), async (name) => {
 			await one.ask("follow", { name });
-			const { times, loop } = await one.ask("score", { name, inFlight, calls: CALLS });
-			return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), loop };
+			const { times } = await one.ask("score", { name, inFlight, calls: CALLS });
+			return [0.5, 0.99].map((share) => quantile(times, share));
 		});
 		for (const [name, results] of Object.entries(found)) {
-			const middle = (of) => show(median(results.map(of)));
-			const added = (share) =>
-				name === ALONE ? "" : `+${middle((own, round) => own[share] - found[ALONE][round][share])}`;
-			rows.push([
-				inFlight,
-				name,
-				middle(({ p50 }) => p50),
-				middle(({ p99 }) => p99),
-				added("p50"),
-				added("p99"),
-				middle(({ loop }) => loop.p99),
-				middle(({ loop }) => loop.max),
-			]);
+			const middle = (of) => [0, 1].map((at) => show(median(results.map(of(at)))));
+			const added = (at) => (own, round) => own[at] - found[ALONE][round][at];
+			rows.push([inFlight, name, ...middle((at) => (own) => own[at]), ...middle(added)]);
 		}
 	}
 	await stop(one);
-	table(
-		`Milliseconds of a call, medians of ${ROUNDS} rounds of ${CALLS}`,
-		["in flight", "", "p50", "p99", "added p50", "added p99", "loop p99", "loop max"],
-		rows,
-	);
+	const head = ["in flight", "", "p50", "p99", "added p50", "added p99"];
+	table(`Milliseconds of a call, medians of ${ROUNDS} rounds of ${CALLS}`, head, rows);
 }
 
 async function throughput({ places }) {
@@ -167,80 +228,30 @@ async function throughput({ places }) {
 	await Promise.all(all.map(stop));
 	table(
 		`Scores a second of all processes together, 32 in flight in each, medians of ${ROUNDS} rounds`,
-		["", ...PROCESSES.map((count) => `${count} process${count > 1 ? "es" : ""}`)],
+		["processes", ...PROCESSES],
 		names.map((name) => [name, ...found.map((rates) => thousands(median(rates[name])))]),
 	);
 }
 
-async function appends({ places }) {
-	const names = Object.keys(places).filter((name) => name !== ALONE);
-	const rows = [];
-	for (const isReading of [false, true])
-		for (const batch of BATCHES) {
-			const found = await inTurns(names, Math.ceil(ROUNDS / 3), async (name, round) => {
-				const { count, ms } = await ask("append", {
-					place: places[name],
-					connections: CONNECTIONS,
-					namespace: `${name} ${batch} ${isReading} ${round}`,
-					batch,
-					isReading,
-					ms: APPENDING_MS,
-				});
-				return (1000 * count) / ms;
-			});
-			rows.push([
-				isReading ? "each reads what the others append" : "appending alone",
-				batch,
-				...Object.values(found).map((rates) => thousands(median(rates))),
-			]);
-		}
-	table(
-		`Entries a second appended by ${CONNECTIONS} connections of one process`,
-		["", "entries in a batch", ...names],
-		rows,
-	);
-}
-
-/** What a namespace carries: each of the processes scores, and mirrors what the others append. */
-async function fleet({ places }) {
+async function entries({ places }) {
+	const { connectionString } = places.PostgreSQL;
 	const rows = [];
 	for (const novelty of ["text", "run"]) {
-		const all = Array.from({ length: FLEET }, startProcess);
-		const { connectionString } = places.PostgreSQL;
-		for (const one of all) await one.ask("join", { connectionString, novelty, namespace: novelty });
-		const { rounds } = await measured(["rounds"], async () => {
-			const results = await Promise.all(all.map((one) => one.ask("share", { ms: APPENDING_MS })));
-			const seconds = Math.max(...results.map(({ ms }) => ms)) / 1000;
-			const count = results.reduce((sum, result) => sum + result.count, 0);
-			const bytes = median(results.map((result) => result.bytes));
-			return { rate: count / seconds, megabytes: bytes / seconds / 1e6, each: bytes / count };
-		});
-		await Promise.all(all.map(stop));
-		const middle = (of) => median(rounds.map(of));
-		rows.push([
-			novelty,
-			thousands(middle(({ rate }) => rate)),
-			show(middle(({ megabytes }) => megabytes)),
-			thousands(middle(({ each }) => each)),
-		]);
+		const bytes = await ask("mirror", { connectionString, novelty, calls: CALLS });
+		rows.push([novelty, thousands(bytes)]);
 	}
-	table(
-		`What ${FLEET} processes append to a namespace of PostgreSQL, 32 in flight in each, medians of ${ROUNDS} rounds`,
-		["novelty", "entries a second", "MB a second to each mirror", "bytes of an entry"],
-		rows,
-	);
+	table("Bytes that each process reads from PostgreSQL", ["novelty", "bytes of an entry"], rows);
 }
 
 async function start({ places, sizes }) {
-	const names = ["PostgreSQL", "SQLite"];
 	const cache = { maxElements: ROWS + NEWER };
 	const sides = {};
-	for (const name of names) {
-		const common = { cache, place: places[name], namespace: "start" };
+	for (const [name, place] of Object.entries(places).filter(([, place]) => place)) {
+		const common = { cache, place, namespace: "start" };
 		const withSnapshot = { ...common, file: join(folder, `${name}.kpcache`) };
-		await ask("fill", { ...common, rows: ROWS });
+		await ask("fill", { ...common, count: ROWS });
 		await ask("save", withSnapshot);
-		await ask("fill", { ...common, rows: NEWER });
+		await ask("fill", { ...common, count: NEWER });
 		sides[name] = common;
 		sides[`${name}, snapshot`] = withSnapshot;
 	}
@@ -250,57 +261,55 @@ async function start({ places, sizes }) {
 		if (result.seq !== ROWS + NEWER) throw new Error(`${side}: only ${result.seq} entries`);
 		return result;
 	});
-	const title = `Warm start with ${thousands(ROWS)} entries and ${thousands(NEWER)} newer than the snapshot`;
+	const megabytes = (bytes) => thousands(bytes / 1e6);
 	table(
-		`${title}, medians of ${ROUNDS} processes whose model is loaded`,
-		["", "ms", "ms of CPU", "loop p50", "loop p99", "loop max", "idle loop p99"],
+		`Warm start with ${thousands(ROWS)} entries and ${thousands(NEWER)} newer than the snapshot, medians of ${ROUNDS} processes whose model is loaded`,
+		["", "ms", "MB of memory", "MB stored, with indexes"],
 		Object.entries(found).map(([side, results]) => [
 			side,
-			...[
-				({ ms }) => ms,
-				({ cpu }) => cpu,
-				({ loop }) => loop.p50,
-				({ loop }) => loop.p99,
-				({ loop }) => loop.max,
-				({ idle }) => idle.p99,
-			].map((of) => show(median(results.map(of)))),
-		]),
-	);
-	const scale = 1_000_000 / (ROWS + NEWER);
-	const megabytes = (bytes) => thousands((bytes * scale) / 1e6);
-	table(
-		`Megabytes for 1,000,000 entries, scaled from ${thousands(ROWS + NEWER)}`,
-		["", "stored, with indexes", "memory of a process"],
-		names.map((name) => [
-			name,
-			megabytes(stored[name]),
-			megabytes(median(found[name].map(({ memory }) => memory))),
+			show(median(results.map(({ ms }) => ms))),
+			megabytes(median(results.map(({ memory }) => memory))),
+			side in stored ? megabytes(stored[side]) : "",
 		]),
 	);
 }
 
-const PARTS = { latency, throughput, appends, fleet, start };
+const PARTS = { latency, throughput, entries, start };
 
-if (missing) throw new Error(missing);
-const folder = mkdtempSync(join(os.tmpdir(), "kp-benchmark-"));
-const server = await startPostgres({ parent: os.tmpdir() });
-try {
-	const [{ server_version: version }] = await server.query("SHOW server_version");
-	const { model } = os.cpus()[0];
-	console.log(
-		`${os.availableParallelism()} cores of ${model}, Node.js ${process.version}, PostgreSQL ${version} on a socket`,
-	);
-	const loads = [];
-	for (const name of only.split(",")) {
-		loads.push(await busy());
-		await PARTS[name](await makePlaces());
+let folder;
+
+/** Runs the parts, each with new stores. A place is the address of a store, in a form that can be sent to a process. */
+async function main() {
+	if (missing) throw new Error(missing);
+	folder = mkdtempSync(join(os.tmpdir(), "kp-benchmark-"));
+	const server = await startPostgres({ parent: os.tmpdir() });
+	try {
+		const [{ server_version: version }] = await server.query("SHOW server_version");
+		const cores = `${os.availableParallelism()} cores of ${os.cpus()[0].model}`;
+		const load = `load ${os.loadavg()[0].toFixed(2)} before the start`;
+		console.log(`${cores}, ${load}, Node.js ${process.version}, PostgreSQL ${version} on a socket`);
+		for (const part of only.split(",")) {
+			const database = await server.createDatabase();
+			const path = join(folder, `${database}.db`);
+			const host = encodeURIComponent(server.folder);
+			const connectionString = `postgresql://postgres@/${database}?host=${host}`;
+			const store = new PostgresStore({ connectionString });
+			await store.migrate();
+			await store.close();
+			const relation = "SELECT pg_total_relation_size('kp_novelty.entries') AS size";
+			await PARTS[part]({
+				places: { [ALONE]: null, PostgreSQL: { connectionString }, SQLite: { path } },
+				sizes: async () => ({
+					PostgreSQL: Number((await server.query(relation, [], { database }))[0].size),
+					SQLite: statSync(path).size,
+				}),
+			});
+		}
+	} finally {
+		await server.stop();
+		rmSync(folder, { recursive: true });
 	}
-	loads.push(await busy());
-	const shares = loads.map((share) => `${Math.round(100 * share)}%`);
-	console.log(
-		`\nLoad of the cores by other programs, before each part and at the end: ${shares.join(", ")}`,
-	);
-} finally {
-	await server.stop();
-	rmSync(folder, { recursive: true });
 }
+
+if (process.send) serve(OPERATIONS);
+else await main();

@@ -21,17 +21,13 @@ export function quartiles(values) {
 	return [quantile(values, 0.25), quantile(values, 0.75)];
 }
 
-/** The resolution of event-loop delays, in milliseconds. */
-export const LOOP_RESOLUTION = 1;
-
-/** The result of `work`, and quantiles of the delay of the event loop meanwhile, in milliseconds. */
+/** The result of `work`, and the delay of the event loop meanwhile, in milliseconds. */
 export async function watched(work) {
-	const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION });
+	const delay = monitorEventLoopDelay({ resolution: 1 });
 	delay.enable();
 	const result = await work();
 	delay.disable();
-	const [p50, p99, max] = [delay.percentile(50), delay.percentile(99), delay.max];
-	return { result, loop: { p50: p50 / 1e6, p99: p99 / 1e6, max: max / 1e6 } };
+	return { result, loop: { p99: delay.percentile(99) / 1e6, max: delay.max / 1e6 } };
 }
 
 /**
