@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { describe, test } from "node:test";
 import { isLongRun, repeatable } from "../support/draws.mjs";
-import { memoryGroup } from "../support/memory-group.mjs";
 import {
 	asNobody,
 	CONFIGURATIONS,
@@ -21,8 +20,8 @@ import { TRACES } from "./probe.mjs";
 const MIB = 2 ** 20;
 const KILL_AFTER_MS = 60_000;
 const STEPS = isLongRun
-	? { leastLeft: 12, descriptors: 1, threads: 1, memory: 2, group: 4 }
-	: { leastLeft: 2, descriptors: 6, threads: 4, memory: 32, group: 64 };
+	? { leastLeft: 12, descriptors: 1, threads: 1, memory: 2 }
+	: { leastLeft: 2, descriptors: 6, threads: 4, memory: 32 };
 
 const nobody = asNobody();
 
@@ -31,7 +30,7 @@ const isOfNode = (stderr) =>
 	/FATAL ERROR: .*(out of memory|OOM)|pthread_create: Resource|node::.*Assertion/s.test(stderr);
 
 /** The outcome of scoring with `under` before the command; throws if the addon crashes the process. */
-async function outcomeUnder(configuration, under, mayBeKilled) {
+async function outcomeUnder(configuration, under) {
 	// Without memory, V8's optimising compiler crashes with a std::bad_alloc, which looks like any other.
 	const options = { under, killAfterMs: KILL_AFTER_MS, execArgv: ["--no-opt"] };
 	const env = environment(configuration);
@@ -40,19 +39,18 @@ async function outcomeUnder(configuration, under, mayBeKilled) {
 		assert.equal(stderr, "");
 		return judge(value, await rightScores(configuration));
 	}
-	if (mayBeKilled && signal === "SIGKILL") return "killed by the system";
 	const without = await call("withoutAddon", { ...options, preload: false });
 	if (without.code !== 0 || isOfNode(stderr)) return "ended by Node.js itself";
 	throw new Error(`died with ${signal ?? code}: ${stderr}`);
 }
 
 /** Scores under each limit `from`, `from + by`, … up to `to`; no outcome may be `never`. */
-async function underLimits(t, configuration, { from, to, by, limited, mayBeKilled, never }) {
+async function underLimits(t, configuration, { from, to, by, limited, never }) {
 	const outcomes = tally();
 	for (let value = from; value <= to; value += by) {
 		const under = limited(value);
 		await repeatable(under.join(" "), async () => {
-			const outcome = await outcomeUnder(configuration, under, mayBeKilled);
+			const outcome = await outcomeUnder(configuration, under);
 			assert.notEqual(outcome, never);
 			outcomes.add(outcome);
 		});
@@ -115,19 +113,5 @@ for (const configuration of CONFIGURATIONS)
 		test("a process with little memory scores or rejects", (t) => {
 			const limited = (mib) => ["prlimit", `--data=${mib * MIB}`];
 			return underLimits(t, configuration, { from: 64, to: 240, by: STEPS.memory, limited });
-		});
-
-		test("a process in a control group with little memory scores, or is killed", async (t) => {
-			const groups = new Map();
-			t.after(() => {
-				for (const group of groups.values()) group?.remove();
-			});
-			const limited = (mib) => {
-				if (!groups.has(mib)) groups.set(mib, memoryGroup(mib * MIB));
-				return groups.get(mib)?.under;
-			};
-			const range = { from: 40, to: 200, by: STEPS.group };
-			if (!limited(range.from)) return t.skip("no control group can be made");
-			await underLimits(t, configuration, { ...range, limited, mayBeKilled: true });
 		});
 	});

@@ -3,12 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertEndedWell, run } from "../support/child.mjs";
-import { isLongRun, repeats } from "../support/draws.mjs";
-import { memoryGroup } from "../support/memory-group.mjs";
+import { repeats } from "../support/draws.mjs";
 import { fit, LOADS } from "./loads.mjs";
 
 const MIB = 2 ** 20;
-const GROUP_BYTES = 512 * MIB;
 const SAMPLES = 12;
 const KILL_AFTER_MS = 1_200_000;
 
@@ -24,52 +22,34 @@ const body = async ({ scoring, input }) => {
 	return measure(scoring, input);
 };
 
-/** Fails if memory grows while one load runs in a fresh process; `group` limits its memory. */
-async function assertFlat(t, name, group) {
-	const load = LOADS[name];
-	const count = repeats(load.count);
-	// Caches of a thousand entries have to fill, and the arenas of the allocators to settle.
-	const warmUp = load.warmUp ?? Math.ceil(1.5 * load.count);
-	const ended = await run(body, {
-		input: { name, warmUp, count, samples: SAMPLES },
-		env: load.env,
-		// The young generation of V8 grows independently, by more than a leak would.
-		execArgv: ["--expose-gc", "--max-semi-space-size=2"],
-		under: group?.under,
-		killAfterMs: KILL_AFTER_MS,
-	});
-	assertEndedWell(ended);
-	const points = ended.value;
-	const { slope, error } = fit(points.map(({ done, own }) => [done, own]));
-	const growth = slope * count;
-	const [first, last] = [points[0], points.at(-1)].map(
-		({ resident }) => `${(resident / MIB).toFixed(1)} MB`,
-	);
-	const found =
-		`${slope.toFixed(2)} ± ${error.toFixed(2)} bytes each, ` +
-		`${(growth / MIB).toFixed(2)} MB in all (resident, with mapped files: ${first} at first, ${last} at last)` +
-		(group ? `, peak of the group ${(group.peak() / MIB).toFixed()} MB` : "");
-	t.diagnostic(`${count} times: ${found}`);
-	assert.ok(
-		growth <= (load.mostGrowth ?? MOST_GROWTH) || slope <= 3 * error,
-		`memory grows by ${found}`,
-	);
-}
-
-for (const [name, { inGroup }] of Object.entries(LOADS)) {
-	test(`memory does not grow with ${name}`, (t) => assertFlat(t, name));
-
-	if (inGroup && isLongRun)
-		test(`memory does not grow with ${name}, in 512 MB`, async (t) => {
-			const group = memoryGroup(GROUP_BYTES);
-			if (!group) return t.skip("no control group can be made");
-			try {
-				await assertFlat(t, name, group);
-			} finally {
-				group.remove();
-			}
+for (const [name, load] of Object.entries(LOADS))
+	test(`memory does not grow with ${name}`, async (t) => {
+		const count = repeats(load.count);
+		// Caches of a thousand entries have to fill, and the arenas of the allocators to settle.
+		const warmUp = load.warmUp ?? Math.ceil(1.5 * load.count);
+		const ended = await run(body, {
+			input: { name, warmUp, count, samples: SAMPLES },
+			env: load.env,
+			// The young generation of V8 grows independently, by more than a leak would.
+			execArgv: ["--expose-gc", "--max-semi-space-size=2"],
+			killAfterMs: KILL_AFTER_MS,
 		});
-}
+		assertEndedWell(ended);
+		const points = ended.value;
+		const { slope, error } = fit(points.map(({ done, own }) => [done, own]));
+		const growth = slope * count;
+		const [first, last] = [points[0], points.at(-1)].map(
+			({ resident }) => `${(resident / MIB).toFixed(1)} MB`,
+		);
+		const found =
+			`${slope.toFixed(2)} ± ${error.toFixed(2)} bytes each, ` +
+			`${(growth / MIB).toFixed(2)} MB in all (resident, with mapped files: ${first} at first, ${last} at last)`;
+		t.diagnostic(`${count} times: ${found}`);
+		assert.ok(
+			growth <= (load.mostGrowth ?? MOST_GROWTH) || slope <= 3 * error,
+			`memory grows by ${found}`,
+		);
+	});
 
 const PEAK = async ({ scoring, input }) => {
 	const { peakOf } = await import("./leaks/loads.mjs");

@@ -60,11 +60,10 @@ const scores = (scoring, make) => {
 	return inFlight((i) => calls[i % calls.length](make(i)));
 };
 
-const withEmbedder = (backend, precision, inGroup) => ({
+const withEmbedder = (backend, precision) => ({
 	count: 200,
 	// Until the memo of texts and the cache are full.
 	warmUp: 1_200,
-	inGroup,
 	env: { KNOWLEDGEPULSE_SCORING_BACKEND: backend, KNOWLEDGEPULSE_SCORING_PRECISION: precision },
 	make: (scoring) => scores(scoring, (i) => says(`ticket ${i}`)),
 });
@@ -123,13 +122,12 @@ export const LOADS = {
 	},
 	"scores without the embedder": {
 		count: 50_000,
-		inGroup: true,
 		env: OFF,
 		make: (scoring) => scores(scoring, plain),
 	},
-	"scores with the embedder, exact": withEmbedder("onnx", "exact", true),
-	"scores with the embedder, fast": withEmbedder("native", "fast", false),
-	"scores with the embedder, native": withEmbedder("native", "exact", false),
+	"scores with the embedder, exact": withEmbedder("onnx", "exact"),
+	"scores with the embedder, fast": withEmbedder("native", "fast"),
+	"scores with the embedder, native": withEmbedder("native", "exact"),
 	"scores of long texts, fast": {
 		count: 60,
 		warmUp: 40,
