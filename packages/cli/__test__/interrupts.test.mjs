@@ -247,6 +247,7 @@ function stateOf(cwd) {
 
 for (const [state, kept] of [
 	["--memory m", "m"],
+	["--memory m --decide --threshold 0.1", "m"],
 	["--store sqlite:s.db?create=1", "s.db"],
 ])
 	test(`kp-score score ${state} goes on from every state in which it was killed`, async (t) => {
@@ -274,9 +275,10 @@ for (const [state, kept] of [
 			const left = readdirSync(cwd).filter((name) => !/^\.kp-.*\.tmp$|-(shm|wal)$/.test(name));
 			assert.deepEqual(left.sort(), [kept, "out"].sort());
 			if (!hasEnded) continue;
-			// All runs are known, and nothing does not replace them.
+			// All runs are known, and nothing does not replace them, or they are decided on as before.
 			const again = await assertEnds(0, args, { cwd });
-			assert.match(again.stderr, /^warning: nothing to write: out stays as it was$/m);
+			if (!state.includes("--decide"))
+				assert.match(again.stderr, /^warning: nothing to write: out stays as it was$/m);
 			assert.equal(readFileSync(join(cwd, "out"), "utf8"), out);
 		}
 		const found = ["no journal", "no whole line", "the first line", "a line that is not whole"];

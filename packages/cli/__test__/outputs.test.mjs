@@ -167,34 +167,6 @@ const WRITING = {
 };
 mkdirSync(join(folder, "kept"));
 
-/** Makes a method of file handles fail in the commands of a process. */
-const failing = (name, code) =>
-	file(
-		`${name}.cjs`,
-		`const fs = require("node:fs/promises");
-		const failed = () => Promise.reject(Object.assign(new Error("${code}"), { code: "${code}" }));
-		fs.open(__filename).then((file) => {
-			Object.getPrototypeOf(file).${name} = failed;
-			return file.close();
-		});`,
-	);
-
-for (const [kind, args] of Object.entries(WRITING))
-	for (const [name, code] of [
-		["chmod", "EPERM"],
-		["chown", "EPERM"],
-		["sync", "ENOTSUP"],
-	])
-		test(`kp-score writes ${kind} twice although ${name} fails with ${code}`, async () => {
-			const env = { ...environment, NODE_OPTIONS: `--require ${failing(name, code)}` };
-			for (let times = 0; times < 2; times++) {
-				await assertEnds(0, args, { env });
-				assert.ok(readFileSync(join(folder, "kept/file"), "utf8").length > 0);
-			}
-			rmSync(join(folder, "kept"), { recursive: true });
-			mkdirSync(join(folder, "kept"));
-		});
-
 for (const [kind, args] of Object.entries(WRITING))
 	test(`kp-score writes ${kind} twice with --permission`, {
 		skip: !process.allowedNodeEnvironmentFlags.has("--permission") && "no --permission",
