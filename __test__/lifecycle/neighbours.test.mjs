@@ -89,22 +89,4 @@ for (const first of ["ours", "transformers.js"]) {
 			assert.ok(similarity > 0.99999, `${name}: similarity ${similarity} to their embedding`);
 		}
 	});
-
-	test(`process.exit() ends a process that has loaded transformers.js, too, ${first} loaded first`, async () => {
-		const ended = await run(
-			async ({ input }) => {
-				const { embed } = await import("./oracle/embedder.mjs");
-				const { evaluateValue } = await import("@knowledgepulse/scoring");
-				const { says } = await import("./support/traces.mjs");
-				const ours = () => evaluateValue(says(input.text));
-				if (input.first === "ours") await ours();
-				await embed("first");
-				for (let i = 0; i < 10; i++) ours();
-				await ours();
-				process.exit(12);
-			},
-			{ input: { first, text: words(400, 1) }, preload: false },
-		);
-		assert.deepEqual([ended.code, ended.signal], [12, null], ended.stderr);
-	});
 }

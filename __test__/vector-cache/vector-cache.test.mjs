@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { VectorCache } from "@knowledgepulse/scoring";
-import { valueFrom } from "../support/child.mjs";
 import { assertRefused } from "../support/refusals.mjs";
 
 test("VectorCache can be extended, and needs new", () => {
@@ -19,23 +18,6 @@ test("VectorCache can be extended, and needs new", () => {
 		assert.throws(() => VectorCache.prototype.add.call(other, [1]));
 		assert.throws(() => Reflect.get(VectorCache.prototype, "size", other));
 	}
-});
-
-test("VectorCache tells the garbage collector how much memory it holds", async () => {
-	const body = async ({ scoring }) => {
-		const vector = new Float32Array(384).fill(1);
-		let peak = 0;
-		// 691 MB of vectors, one cache after another.
-		for (let made = 0; made < 450; made++) {
-			const cache = new scoring.VectorCache();
-			for (let i = 0; i < 1000; i++) cache.add(vector);
-			await new Promise(setImmediate);
-			peak = Math.max(peak, process.memoryUsage().rss);
-		}
-		return peak;
-	};
-	const peak = await valueFrom(body);
-	assert.ok(peak < 450e6, `${peak} bytes at the most`);
 });
 
 const integer = "expected a positive integer, got";

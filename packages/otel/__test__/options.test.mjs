@@ -32,11 +32,5 @@ for (const [path, options] of [
 			path,
 		}));
 
-test("ScoringSpanProcessor takes no options, and undefined ones", () => {
-	new ScoringSpanProcessor();
-	new ScoringSpanProcessor({});
-	new ScoringSpanProcessor({ scorer: undefined, maxSpans: undefined });
-});
-
 test("ScoringSpanProcessor suggests the nearest option", () =>
 	assert.throws(() => new ScoringSpanProcessor({ onscore() {} }), /did you mean onScore\?$/));

@@ -219,18 +219,6 @@ test("ScoringSpanProcessor passes options on to the import", async () => {
 	assert.equal(trace.metadata.privacy_level, "federated");
 });
 
-test("ScoringSpanProcessor waits for spans that outlive their local root", async () => {
-	const traced = tracing(assumed);
-	const root = start(traced.tracer, "run");
-	const late = start(traced.tracer, "chat", chat("Hello?", "Hello!"), root);
-	root.end();
-	await sleep(20);
-	assert.deepEqual(traced.runs, []);
-	late.end();
-	await traced.flush();
-	assert.deepEqual(objectives(traced), ["Hello?"]);
-});
-
 test("ScoringSpanProcessor waits for spans that never end no longer than waitMs", async () => {
 	// The wait does not keep the process alive.
 	const alive = setInterval(() => {}, 1000);
@@ -242,18 +230,6 @@ test("ScoringSpanProcessor waits for spans that never end no longer than waitMs"
 	});
 	clearInterval(alive);
 	assert.equal(trace.task.objective, "Hello?");
-});
-
-test("forceFlush does not wait for spans that outlive their local root", async () => {
-	const traced = tracing(assumed);
-	const root = answer(traced.tracer, "Hello?", { end: false });
-	const late = start(traced.tracer, "late", {}, root);
-	root.end();
-	await traced.flush();
-	assert.deepEqual(objectives(traced), ["Hello?"]);
-	late.end();
-	await traced.flush();
-	assert.equal(traced.runs.length, 1);
 });
 
 test("forceFlush waits for what onScore returns", async () => {
