@@ -1,20 +1,17 @@
 /** Scores a dozen traces and a session of an agent, explains scores, and chooses a threshold, with the command line. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { traces } from "./traces.mjs";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 mkdirSync(join(cwd, "dist"), { recursive: true });
-const lines = traces.map((trace) => `${JSON.stringify(trace)}\n`);
-writeFileSync(join(cwd, "dist/demo.jsonl"), lines.join(""));
 
 for (const command of [
-	"score dist/demo.jsonl",
-	"explain dist/demo.jsonl --id kp:trace:demo-seat-change",
+	"score examples/traces.jsonl",
+	"explain examples/traces.jsonl --id kp:trace:demo-seat-change",
 	"explain examples/session.jsonl",
-	"calibrate dist/demo.jsonl --target-share 0.3 --html dist/report.html",
+	"calibrate examples/traces.jsonl --target-share 0.3 --html dist/report.html",
 ]) {
 	console.log(`\n$ kp-score ${command}`);
 	const program = ["packages/cli/bin/kp-score.js", ...command.split(" "), "--table"];
