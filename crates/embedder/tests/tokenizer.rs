@@ -177,6 +177,18 @@ fn built_in_gives_each_word_of_the_vocabulary_the_published_tokens() {
     }
 }
 
+#[test]
+fn built_in_gives_the_published_tokens_around_every_code_point() {
+    let all: Vec<char> = (char::MIN..=char::MAX).collect();
+    // Few enough that a text fits the window.
+    for some in all.chunks(20).step_by((25 / repeats(1)).max(1)) {
+        // Alone, within a word, before a mark, and around a sigma, whose lower case depends on it.
+        let around = |c| format!("{c} a{c}b {c}\u{301} a\u{3a3}{c} a\u{3a3}{c}b {c}\u{3a3} ");
+        let text: String = some.iter().map(around).collect();
+        assert_eq!(ids(&kept(&[&text])), reference(&text), "{text}");
+    }
+}
+
 /// Returns all strings in a JSON document.
 fn strings(value: serde_json::Value) -> Vec<String> {
     use serde_json::Value::{Array, Object, String};
