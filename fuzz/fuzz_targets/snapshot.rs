@@ -5,16 +5,20 @@ use std::time::Duration;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use knowledgepulse_scoring::{
-    VectorCache,
+    Id, VectorCache,
     cache::{CacheOptions, VectorEntry},
     snapshot::{self, Bytes, Contents, Snapshot},
 };
-use knowledgepulse_scoring_fuzz::{MODEL, run as run_cache};
 use knowledgepulse_test_support::memory;
 use libfuzzer_sys::fuzz_target;
 
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
+
+/// The fingerprint in every snapshot.
+const MODEL: &str = "m";
+const LENGTHS: [usize; 4] = [1, 3, 16, 384];
+const IDS: [&str; 5] = ["a", "b", "", "trace", "👩‍🔬 e\u{301}"];
 
 /// Magic and version, before the lengths of the whole and of the header.
 const START: &[u8] = b"KPCACHE\n\x02\0\0\0";
@@ -83,6 +87,22 @@ fn check(bytes: &[u8]) -> Option<Snapshot> {
     Some(snapshot)
 }
 
+/// Returns a cache with entries made of the bytes, and the time after them.
+fn filled(bytes: &mut Unstructured) -> Result<(VectorCache, Duration)> {
+    let (max_elements, vector_len) = (bytes.int_in_range(1..=40)?, *bytes.choose(&LENGTHS)?);
+    let ttl = Option::<u16>::arbitrary(bytes)?.map(|ms| Duration::from_millis(ms.into()));
+    let mut cache = VectorCache::new(CacheOptions { max_elements, vector_len, ttl });
+    let mut now = Duration::ZERO;
+    while !bytes.is_empty() {
+        now += Duration::from_millis(u8::arbitrary(bytes)?.into());
+        let id = Option::<u8>::arbitrary(bytes)?.map(|at| IDS[usize::from(at) % IDS.len()]);
+        let numbers = <[i8; 4]>::arbitrary(bytes)?.map(f32::from);
+        let vector: Vec<_> = numbers.into_iter().cycle().take(vector_len).collect();
+        cache.add(&vector, id.and_then(Id::new), now).expect("a vector");
+    }
+    Ok((cache, now))
+}
+
 /// Changes a snapshot.
 fn damage(bytes: &mut Unstructured, snapshot: &mut Vec<u8>) -> Result<()> {
     for _ in 0..bytes.int_in_range(1..=4)? {
@@ -115,14 +135,13 @@ fn run(data: &[u8]) -> Result<()> {
         _ => {
             let mut bytes = Unstructured::new(rest);
             let mut damages = Unstructured::new(bytes.bytes(16.min(rest.len()))?);
-            let mut lockstep = run_cache(&mut bytes)?;
-            let whole = encode(&mut lockstep.cache, lockstep.now);
+            let (cache, now) = filled(&mut bytes)?;
+            let whole = encode(&cache, now);
             let snapshot = check(&whole).expect("what was encoded");
             let options = snapshot.options();
-            let mut restored = snapshot.into_cache(options, lockstep.now);
-            let again = encode(restored.as_mut().expect("a cache"), lockstep.now);
-            assert_eq!(again, whole);
-            assert_eq!(entries(&whole), owned(&mut lockstep.cache, lockstep.now));
+            let restored = snapshot.into_cache(options, now).expect("a cache");
+            assert_eq!(encode(&restored, now), whole);
+            assert_eq!(entries(&whole), owned(&cache, now));
 
             let mut damaged = whole.clone();
             damage(&mut damages, &mut damaged)?;

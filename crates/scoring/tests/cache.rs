@@ -7,7 +7,7 @@ use knowledgepulse_scoring::{
     cache::CacheOptions,
     snapshot::{Bytes, Contents, decode},
 };
-use knowledgepulse_test_support::cache::Lockstep;
+use knowledgepulse_test_support::{cache::Lockstep, repeats};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -24,18 +24,21 @@ enum Operation {
 }
 
 const VECTOR_LEN: usize = 5;
+const LENGTHS: [usize; 5] = [1, VECTOR_LEN, 16, 17, LONGEST];
+const LONGEST: usize = 33;
 const IDS: [&str; 4] = ["a", "", "trace", "👩‍🔬 e\u{301}"];
 
+/// A vector that is cut to the length of the others.
 fn vector() -> impl Strategy<Value = Vec<f32>> {
+    use prop::num::f32::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
     // Few enough directions that equal ones come up.
     prop_oneof![
-        prop::collection::vec(-3.0_f32..3.0, VECTOR_LEN),
-        (1_u8..4, 0..VECTOR_LEN).prop_map(|(scale, at)| {
-            (0..VECTOR_LEN)
-                .map(|i| f32::from(scale) * (i + 3 * usize::from(i == at)) as f32)
-                .collect()
+        4 => prop::collection::vec(-3.0_f32..3.0, LONGEST),
+        4 => (1_u8..4, 0..VECTOR_LEN).prop_map(|(scale, at)| {
+            (0..LONGEST).map(|i| f32::from(scale) * (i + 3 * usize::from(i == at)) as f32).collect()
         }),
-        Just(vec![0.0; VECTOR_LEN]),
+        4 => Just(vec![0.0; LONGEST]),
+        1 => prop::collection::vec(POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO, LONGEST),
     ]
 }
 
@@ -52,6 +55,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
             .prop_map(|(vector, k, at_least)| Operation::Similar(vector, k, at_least)),
         2 => prop::sample::select(&IDS[..]).prop_map(Operation::Remove),
         3 => (0_u64..40).prop_map(Operation::Wait),
+        1 => any::<u32>().prop_map(|seconds| Operation::Wait(u64::from(seconds) * 1_000)),
         1 => (0_u64..50, 1_usize..40).prop_map(|(now, room)| Operation::Restart(now, room)),
         1 => Just(Operation::Clear),
     ];
@@ -70,24 +74,29 @@ fn restart(lockstep: &mut Lockstep, max_elements: usize, now: Duration) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(repeats(256) as u32))]
+
     #[test]
     fn cache_behaves_like_a_list(
         operations in operations(),
-        max_elements in 1_usize..40,
+        max_elements in prop_oneof![9 => 1_usize..40, 1 => Just(usize::MAX)],
+        vector_len in prop::sample::select(&LENGTHS[..]),
         ttl in prop::option::of(0_u64..100),
     ) {
         let ttl = ttl.map(Duration::from_millis);
-        let options = CacheOptions { max_elements, vector_len: VECTOR_LEN, ttl };
+        let options = CacheOptions { max_elements, vector_len, ttl };
         let mut lockstep = Lockstep::new(options, Duration::from_secs(7));
         for operation in operations {
             match operation {
-                Operation::Add(vector, id) => lockstep.add(&vector, id),
-                Operation::Nearest(query) => lockstep.nearest(&query),
-                Operation::Similar(query, k, at_least) => lockstep.similar(&query, k, at_least),
+                Operation::Add(vector, id) => lockstep.add(&vector[..vector_len], id),
+                Operation::Nearest(query) => lockstep.nearest(&query[..vector_len]),
+                Operation::Similar(query, k, at_least) => lockstep.similar(&query[..vector_len], k, at_least),
                 Operation::Remove(id) => lockstep.remove(id),
                 Operation::Wait(millis) => {
                     lockstep.now += Duration::from_millis(millis);
-                    lockstep.evict_expired();
+                    if millis.is_multiple_of(2) {
+                        lockstep.evict_expired();
+                    }
                 }
                 Operation::Restart(millis, max_elements) => {
                     restart(&mut lockstep, max_elements, Duration::from_millis(millis));
