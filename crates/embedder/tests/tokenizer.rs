@@ -1,6 +1,6 @@
 //! The tokenizer on the published vocabulary, and the text buffer before it.
 
-use std::{fmt::Write, fs, path::Path, sync::LazyLock};
+use std::{fmt::Write, fs, sync::LazyLock};
 
 use knowledgepulse_embedder::{MAX_TOKENS, ModelSettings, PackageFolder, TextBuffer, Tokenizer};
 use knowledgepulse_test_support::{package_folder, published_tokenizer, repeats};
@@ -186,30 +186,6 @@ fn built_in_gives_the_published_tokens_around_every_code_point() {
         let around = |c| format!("{c} a{c}b {c}\u{301} a\u{3a3}{c} a\u{3a3}{c}b {c}\u{3a3} ");
         let text: String = some.iter().map(around).collect();
         assert_eq!(ids(&kept(&[&text])), reference(&text), "{text}");
-    }
-}
-
-/// Returns all strings in a JSON document.
-fn strings(value: serde_json::Value) -> Vec<String> {
-    use serde_json::Value::{Array, Object, String};
-    match value {
-        String(text) => vec![text],
-        Array(values) => values.into_iter().flat_map(strings).collect(),
-        Object(fields) => fields.into_iter().flat_map(|(_, value)| strings(value)).collect(),
-        _ => Vec::new(),
-    }
-}
-
-#[test]
-fn built_in_gives_the_published_tokens_of_recorded_traces() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
-    for file in ["airline.jsonl", "software.jsonl"] {
-        // Recordings lie beside the repository, if at all.
-        for line in fs::read_to_string(folder.join(file)).unwrap_or_default().lines() {
-            for text in strings(serde_json::from_str(line).expect("a trace")) {
-                assert_eq!(ids(&text), reference(&text), "{text}");
-            }
-        }
     }
 }
 

@@ -6,7 +6,6 @@ use knowledgepulse_calibrate::{
     read_json,
 };
 use knowledgepulse_scoring::Invalid;
-use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -125,18 +124,6 @@ fn calibrate_tells_assumed_success_from_known() {
     assert!(calibrate(&labelled(Some(49)), &quick()).unwrap().overall.success_share.is_some());
     let unknown = rows(50, |_, row| row.success_from = assumed(0));
     assert_eq!(calibrate(&unknown, &quick()).unwrap().overall.success_share, None);
-}
-
-#[test]
-fn calibrate_is_aborted_by_a_cancellation() {
-    let rows = rows(400, |_, _| ());
-    for target in [Target::Share(0.2), Target::Precision(0.5), Target::Threshold(0.5)] {
-        let options = Options { fit: true, target: Some(target), ..quick() };
-        let cancel = CancelToken::default();
-        cancel.cancel();
-        let aborted = knowledgepulse_calibrate::calibrate(&rows, &options, &cancel).unwrap_err();
-        assert_eq!(aborted.code(), "ABORTED");
-    }
 }
 
 #[test]

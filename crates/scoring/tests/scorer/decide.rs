@@ -1,15 +1,12 @@
 //! Calls in flight answer as one after another, and a decision is what comparing, scoring and adding if
 //! accepted is.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{Arc, mpsc::Receiver},
-};
+use std::sync::{Arc, mpsc::Receiver};
 
 use knowledgepulse_scoring::{
     Id, Profiles, Score, Scorer,
     cache::CacheOptions,
-    scorer::{CallHandle, Found, Input, Outcome, Query, ScorerOptions, Work},
+    scorer::{CallHandle, Input, Outcome, ScorerOptions, Work},
     weights::Weights,
 };
 use knowledgepulse_test_support::{FakeEmbedder, input, repeats, trace};
@@ -238,32 +235,4 @@ fn decide_leaves_no_mark_where_it_is_ended_or_cannot_embed() {
     assert_eq!(scorer.cache_len(), 0);
     assert!(ended("1", |_| false).is_ok());
     assert_eq!(scorer.cache_len(), 1);
-}
-
-#[test]
-fn similar_finds_the_most_similar_in_its_turn_and_adds_nothing() {
-    let scorer = scorer(0.5);
-    let find = |text: &str, k, at_least| {
-        let k = NonZeroUsize::new(k).expect("not 0");
-        let call = submit(&scorer, Work::Similar(Query { text: text.into(), k, at_least }));
-        receive(&call.1)
-    };
-    // Ids, and the similarities, of which those of neighbours are rounded down to 0.
-    let found = |text, k, at_least| -> Vec<(String, f64)> {
-        let answer = find(text, k, at_least);
-        let Ok(Outcome::Found(found)) = answer else { panic!("{answer:?}") };
-        let pair = |found: Found| (found.id.expect("an id").to_string(), found.similarity.round());
-        found.into_iter().map(pair).collect()
-    };
-    assert_eq!(found("1", 9, -1.0), []);
-    for number in ["slow 1", "1", "2", "5"] {
-        submit(&scorer, Work::Remember(says(number)));
-    }
-    let all = [("slow 1", 1.0), ("1", 1.0), ("2", 0.0), ("5", 0.0)];
-    let all = all.map(|(id, similarity)| (id.to_owned(), similarity));
-    assert_eq!(found("1", 9, -1.0), all);
-    assert_eq!(found("1", 1, -1.0), all[..1]);
-    assert_eq!(found("1", 9, 0.4), all[..3]);
-    assert_eq!(find("fail", 1, 0.0).expect_err("no embedding").code(), "EMBEDDER_UNAVAILABLE");
-    assert_eq!(scorer.cache_len(), 4);
 }

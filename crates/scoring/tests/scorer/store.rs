@@ -517,15 +517,6 @@ fn set_vector_len_begins_anew_after_a_snapshot_with_another_length() {
 }
 
 #[test]
-fn forget_appends_no_id_that_is_too_long() {
-    let scorer = scorer(true);
-    let forget = Work::Forget(Id::new("x".repeat(1025)));
-    let answers = crate::submit_all(&scorer, &FakeEmbedder::new(), [forget]);
-    assert!(whole_batch(&scorer, 1).is_empty());
-    assert_eq!(receive(&answers).1, Ok(Outcome::Removed(0)));
-}
-
-#[test]
 fn close_ends_calls_that_wait_for_the_store() {
     let scorer = scorer(false);
     let answers = submit(&scorer, &[Act::Score(1), Act::Score(2), Act::Peek(3)]);
