@@ -136,12 +136,8 @@ export const WAYS = {
 		),
 	evaluateValue: (scorer, values) =>
 		Promise.all(values.map((value) => settled(scorer.evaluateValue(value)))),
-	explainValue: (scorer, values, onReport = () => {}) => {
-		const explain = async (value) => {
-			const report = await scorer.explainValue(value);
-			onReport(report);
-			return report.score;
-		};
+	explainValue: (scorer, values) => {
+		const explain = async (value) => (await scorer.explainValue(value)).score;
 		return Promise.all(values.map((value) => settled(explain(value))));
 	},
 };
