@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
-import { run, valueFrom } from "../support/child.mjs";
+import { valueFrom } from "../support/child.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { modelFolder } from "../support/own-models.mjs";
 import { novel, profiles, says, trace } from "../support/traces.mjs";
@@ -141,28 +141,3 @@ test("novelty words needs neither a model nor a library", async (t) => {
 		unknownTokens: 0,
 	});
 });
-
-const untraced = spawnSync("strace", ["true"]).status !== 0;
-
-for (const [novelty, backend, opens] of [
-	["text", "onnx", [true, true]],
-	["text", "", [true, false]],
-	["words", "onnx", [false, false]],
-])
-	test(`novelty ${novelty} opens no needless files of the model and the library, ${backend}`, {
-		skip: untraced,
-	}, async (t) => {
-		const calls = join(temporaryFolder(t), "calls");
-		const under = ["strace", "-f", "-e", "trace=open,openat", "-o", calls];
-		const body = ({ scoring, input }) => scoring.evaluateValue(input);
-		const env = {
-			KNOWLEDGEPULSE_SCORING_NOVELTY: novelty,
-			KNOWLEDGEPULSE_SCORING_BACKEND: backend,
-		};
-		await run(body, { input: says("river"), env, under });
-		const opened = readFileSync(calls, "utf8");
-		assert.deepEqual(
-			[/\/model\/\w+/, /onnxruntime/].map((file) => file.test(opened)),
-			opens,
-		);
-	});

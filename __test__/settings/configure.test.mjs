@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { configure, evaluateValue, status, warmup } from "@knowledgepulse/scoring";
+import { configure, evaluateValue, status } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
 import { library, modelFolder } from "../support/model-folder.mjs";
 import { trace } from "../support/traces.mjs";
@@ -119,17 +119,6 @@ test("configure does not change the settings of earlier calls", async () => {
 		...five("no-embedder"),
 		...five("cache"),
 	]);
-});
-
-test("configure accepts a second library, which cannot be loaded, and returns to the first", async (t) => {
-	t.after(() => configure({ library, embedder: "auto", backend: "native" }));
-	configure({ library, embedder: "required", backend: "onnx" });
-	await warmup();
-	configure({ library: process.execPath });
-	const message = /is loaded already, and a process can have only one/;
-	await assert.rejects(warmup(), { code: "LIBRARY_UNAVAILABLE", message });
-	configure({ library });
-	assert.equal((await warmup()).embedder.backend, "onnx");
 });
 
 test("status reports embedder, cache and calls, before, during and after a call", async () => {

@@ -16,7 +16,6 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { Scorer } from "@knowledgepulse/scoring";
 import { repeats } from "../../../__test__/support/draws.mjs";
 import {
 	assertEnds,
@@ -93,22 +92,6 @@ for (const [args, old, isWhole] of WRITING)
 			rmSync(cwd, { recursive: true });
 		}
 	});
-
-test("kp-score score --memory leaves a whole memory whenever Ctrl-C comes", async () => {
-	const memory = join(folder, "interrupted.kpcache");
-	for (let n = 0; n < repeats(4); n++) {
-		file("more.jsonl", linesOf(Array.from({ length: 100 }, (_, i) => traceOf(100 * n + i))));
-		const child = start(["score", "more.jsonl", "--memory", memory], LIMIT);
-		const ended = endOf(child);
-		sleep(Math.random() * 2000).then(() => child.kill("SIGINT"));
-		const { code, stderr } = await ended;
-		assert.ok([0, 130, null].includes(code), stderr);
-		if (!existsSync(memory)) continue;
-		const scorer = await Scorer.load(memory);
-		assert.ok(scorer.status().cacheSize > 0);
-		scorer.close();
-	}
-});
 
 test("kp-score leaves the file of -o after Ctrl-C, and puts the rows so far beside it", async () => {
 	file("kept.jsonl", "old\n");

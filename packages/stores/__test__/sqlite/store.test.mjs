@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
-import { Worker } from "node:worker_threads";
 import * as imported from "@knowledgepulse/scoring-stores/sqlite";
 import { valueFrom } from "../../../../__test__/support/child.mjs";
 import { adds, clear, forget, options, Reader } from "../../conformance/fixture.js";
@@ -94,28 +92,6 @@ test("SqliteStore keeps a process alive until its calls have settled, and no lon
 		const input = { path, call, isIdle: head === 0 };
 		assert.equal(await valueFrom(body, { input, preload: false }), head);
 	}
-});
-
-test("SqliteStore runs in a worker that is terminated", async () => {
-	const path = temporaryFile();
-	const source = `
-		const { workerData, parentPort } = require("node:worker_threads");
-		const { sqlite, path, call } = workerData;
-		const { SqliteStore } = require(sqlite);
-		const { signal } = new AbortController();
-		const store = new SqliteStore({ path });
-		store.read({ ...call, signal }).then(() => parentPort.postMessage("read"));
-		setInterval(() => {}, 1000);`;
-	const { signal, ...call } = options();
-	const sqlite = createRequire(import.meta.url).resolve("@knowledgepulse/scoring-stores/sqlite");
-	const workerData = { sqlite, path, call };
-	const worker = new Worker(source, { eval: true, workerData });
-	assert.deepEqual(await once(worker, "message"), ["read"]);
-	await worker.terminate();
-
-	const store = new SqliteStore({ path });
-	assert.equal((await store.read({ ...call, signal })).head, 0);
-	await store.close();
 });
 
 test("SqliteStore waits for the lock off the event loop, until it is aborted", async () => {
