@@ -16,7 +16,6 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { repeats } from "../../../__test__/support/draws.mjs";
 import {
 	assertEnds,
 	endOf,
@@ -50,48 +49,8 @@ async function interrupt(args, { input = "", said = /./ } = {}) {
 	}
 }
 
-const html = "<!doctype html>old</html>\n";
-
 /** Whether a line of a journal is a row. */
 const isRow = ({ score }) => score !== undefined;
-
-/** Whether a file of lines is whole. */
-const areLines = (text) => text.endsWith("\n") && parsed(text).length > 0;
-
-/** For each command, the file that it writes, its old contents, and whether new ones are whole. */
-const WRITING = [
-	[["score", "many.jsonl", ...OFF, "-o", "out"], "old\n", areLines],
-	[["import", "many.jsonl", "-o", "out"], "old\n", areLines],
-	[
-		["calibrate", "many.jsonl", "--novelty", "words", "--replicates", "100", "--html", "out"],
-		html,
-		(text) => text.startsWith("<!doctype html>") && text.trimEnd().endsWith("</html>"),
-	],
-];
-
-for (const [args, old, isWhole] of WRITING)
-	test(`kp-score ${args[0]} leaves the old file or the whole new one whenever Ctrl-C comes`, async () => {
-		for (let n = 0; n < repeats(4); n++) {
-			const cwd = mkdtempSync(join(folder, "interrupted-"));
-			writeFileSync(join(cwd, "out"), old);
-			const given = args.map((arg) => (arg === "many.jsonl" ? "../many.jsonl" : arg));
-			const child = start(given, { cwd, ...LIMIT });
-			const ended = endOf(child);
-			sleep(Math.random() * 1500).then(() => child.kill("SIGINT"));
-			const { code, signal, stderr } = await ended;
-			assert.ok([0, 130, null].includes(code), stderr);
-			const text = readFileSync(join(cwd, "out"), "utf8");
-			if (code !== 0 && text !== old) assert.ok(isWhole(text), text.slice(-200));
-			if (code === 0) assert.ok(text !== old && isWhole(text));
-			// Only a process that a signal has ended at once leaves anything else.
-			const others = readdirSync(cwd).filter((name) => name !== "out");
-			const isPartial = others.length === 1 && others[0] === "out.partial";
-			if (isPartial && signal === null)
-				assert.ok(areLines(readFileSync(join(cwd, "out.partial"), "utf8")));
-			else if (signal === null) assert.deepEqual(others, []);
-			rmSync(cwd, { recursive: true });
-		}
-	});
 
 test("kp-score leaves the file of -o after Ctrl-C, and puts the rows so far beside it", async () => {
 	file("kept.jsonl", "old\n");
