@@ -13,7 +13,7 @@ use knowledgepulse_scoring::{Error, Invalid, Result};
 use knowledgepulse_workers::lock;
 use napi::{
     JsValue,
-    bindgen_prelude::{JsObjectValue, Object, Unknown},
+    bindgen_prelude::{Object, Unknown},
 };
 
 use crate::model::{Choice, ModelEmbedder};
