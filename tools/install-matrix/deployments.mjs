@@ -7,7 +7,6 @@
  * move, where `/.` is the contents of a folder, and `trace` the program whose files are found by nft; `file` is started in
  * the new folder. A `standalone` one runs without a runtime, and `elsewhere` starts it in another folder. A server is
  * asked for `serves` once. `again` is the source of a novelty that is 0. `refuses`: starting must fail with {@link REFUSAL}.
- * All are started beside files of somebody else, which must not be used.
  */
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -66,6 +65,15 @@ const packed = (bundler) =>
 		const build = [toolNode, join(here, "pack.mjs"), entryOf(bundler), `out/${bundler}`];
 		return bundle(PACK, `${bundler}, ${extension}`, build, `out/${bundler}/score.${extension}`);
 	});
+
+/** With the addon included. */
+const refused = (name, program, args, file) => ({
+	name: `${name}, package included`,
+	build: command(program, args),
+	file,
+	output: [dirname(file)],
+	refuses: true,
+});
 
 const rolled = (name, program) => {
 	const file = `out/${name}.mjs`;
@@ -200,33 +208,26 @@ export default { output: "server", adapter: node({ mode: "standalone" }) };\n`,
 		file: "dist/server/entry.mjs",
 		serves: "/score",
 	},
+	refused(
+		"esbuild",
+		esbuild,
+		"score.cjs --bundle --platform=node --loader:.node=copy --outfile=out/copied/score.cjs",
+		"out/copied/score.cjs",
+	),
+	refused(
+		"ncc",
+		[toolNode, tool("@vercel/ncc/dist/ncc/cli.js")],
+		"build score.cjs --out out/ncc",
+		"out/ncc/index.cjs",
+	),
 	{
-		name: "esbuild, addon copied",
-		build: command(
-			esbuild,
-			"score.cjs --bundle --platform=node --loader:.node=copy --outfile=out/copied/score.cjs",
+		...refused(
+			"bun build --compile",
+			[bun],
+			"build score.cjs --compile --outfile=out/included/score",
+			"out/included/score",
 		),
-		output: ["out/copied"],
-		file: "out/copied/score.cjs",
-		refuses: true,
-	},
-	{
-		name: "ncc",
-		build: command(
-			[toolNode, tool("@vercel/ncc/dist/ncc/cli.js")],
-			"build score.cjs --out out/ncc",
-		),
-		output: ["out/ncc"],
-		file: "out/ncc/index.cjs",
-		refuses: true,
-	},
-	{
-		name: "bun build --compile, addon included",
-		build: command([bun], "build score.cjs --compile --outfile=out/included"),
-		output: ["out/included"],
-		file: "out/included",
 		standalone: true,
-		refuses: true,
 	},
 ];
 
@@ -244,36 +245,23 @@ async function filesOf(program, folder) {
 	return [...fileList];
 }
 
-/** The libraries that native files need, with paths. */
-async function librariesOf(files) {
-	const { stdout } = await must(["ldd", ...files]);
-	return new Set(stdout.match(/\/\S+\.so[.\d]*(?= \()/g));
-}
-
 /** Puts Node.js and the libraries that it and the addon need into a folder that becomes the root of the file system. */
 async function addSystem(folder, project) {
 	const addon = join(project, MODULES, `${PACKAGE}-linux-x64-gnu`, ADDON);
-	for (const library of await librariesOf([toolNode, addon])) {
+	const { stdout } = await must(["ldd", toolNode, addon]);
+	for (const library of new Set(stdout.match(/\/\S+\.so[.\d]*(?= \()/g))) {
 		mkdirSync(join(folder, dirname(library)), { recursive: true });
 		cpSync(library, join(folder, library), { dereference: true });
 	}
 	cpSync(toolNode, join(folder, "node"), { dereference: true });
 }
 
-/**
- * Puts files with the names of the addon and its model into a working directory. That addon ends the process when it is
- * loaded, and the model cannot be read.
- */
-async function plant(folder) {
-	const source = join(folder, "planted.c");
-	writeFileSync(
-		source,
-		"#include <unistd.h>\n__attribute__((constructor)) static void run(void) { _exit(97); }\n",
-	);
-	await must(["cc", "-shared", "-fPIC", source, "-o", join(folder, ADDON)]);
-	mkdirSync(join(folder, "model"), { recursive: true });
-	writeFileSync(join(folder, "model/manifest.json"), "{}");
-}
+/** Starts a server, prints its first answer, and ends it. */
+const ASK = `PORT=3000 HOST=127.0.0.1 HOSTNAME=127.0.0.1 "$@" >&2 &
+curl --silent --show-error --fail --retry 50 --retry-connrefused --retry-delay 1 "http://127.0.0.1:3000$0"
+code=$?
+kill $!
+exit $code`;
 
 /** Starts a command as a user without rights in a root of its own, which is read-only and has only /proc of the system. */
 const inRoot = (folder, command) => {
@@ -300,7 +288,6 @@ async function deploy(workspace, deployment) {
 	const cwd = elsewhere ? workspace.folderOf("elsewhere", id) : folder;
 	writeFileSync(join(cwd, "traces.json"), TRACES);
 	if (isMinimal) await addSystem(folder, project.folder);
-	await plant(cwd);
 	return { folder, cwd };
 }
 
@@ -311,7 +298,7 @@ export async function start(workspace, deployment, runtime) {
 	const { folder, cwd } = deployed;
 	const program = resolve(isMinimal ? "/" : folder, file);
 	let command = standalone ? [program] : [...runtime.layouts.node_modules, program];
-	if (serves) command = [toolNode, join(here, "ask.mjs"), serves, ...command];
+	if (serves) command = ["sh", "-c", ASK, serves, ...command];
 	if (isMinimal) command = inRoot(folder, ["/node", program]);
 	const ended = await workspace.runMoved(command, cwd);
 	const text = tail(ended.stdout + ended.stderr);

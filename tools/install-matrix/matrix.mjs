@@ -46,14 +46,17 @@ async function run(installer, form, runtime) {
 	assert.ok(!problem, `${problem}\n${tail(ended.stdout + ended.stderr)}`);
 }
 
-/** The tests of each form with each installer, and with each runtime that can run it. */
-function matrix(title, installers, forms) {
+/** Each installer with each form. */
+const each = (installers, forms) =>
+	installers.flatMap((installer) => forms.map((form) => ({ installer, form })));
+
+/** The tests of forms with installers, and with each runtime that can run them. */
+function matrix(title, cells) {
 	describe(title, AT_ONCE, () => {
-		for (const installer of installers)
-			for (const form of forms)
-				for (const runtime of runtimesOf(form.on, installer.layout))
-					test(`${installer.name}, ${form.name} / ${runtime.name}`, () =>
-						run(installer, form, runtime));
+		for (const { installer, form } of cells)
+			for (const runtime of runtimesOf(form.on, installer.layout))
+				test(`${installer.name}, ${form.name} / ${runtime.name}`, () =>
+					run(installer, form, runtime));
 	});
 }
 
@@ -76,13 +79,12 @@ const testStores = ([program], files, env = {}) =>
 	});
 
 function all() {
-	matrix("installers", installers, systemForms);
-	matrix("the SDK", sdkInstallers, sdkForms);
-	matrix("the command line", cliInstallers, [cliForm]);
-	matrix("module systems", [npmInstaller], moduleForms);
-	matrix("test runners", [npmInstaller], testForms);
-	for (const { installer, form } of [...onnxRuntimes, ...frameworks, ...telemetry])
-		matrix("with other packages", [installer], [form]);
+	matrix("installers", each(installers, systemForms));
+	matrix("the SDK", each(sdkInstallers, sdkForms));
+	matrix("the command line", each(cliInstallers, [cliForm]));
+	matrix("module systems", each([npmInstaller], moduleForms));
+	matrix("test runners", each([npmInstaller], testForms));
+	matrix("with other packages", [...onnxRuntimes, ...frameworks, ...telemetry]);
 	deployed();
 
 	// The tests of the checkout have the newest. The others test the SQL, which is the same.

@@ -16,9 +16,6 @@ export async function startRegistry(storage, upstream) {
 	const child = fork(own, [storage, upstream], { execPath: toolNode, execArgv: [], stdio });
 	const failed = once(child, "exit").then(() => Promise.reject(new Error("no registry")));
 	const [port] = await Promise.race([once(child, "message"), failed]);
-	failed.catch(() => {});
-	child.unref();
-	child.channel.unref();
 	return { url: `http://127.0.0.1:${port}/`, port, stop: () => child.kill() };
 }
 

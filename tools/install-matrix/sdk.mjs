@@ -30,8 +30,8 @@ const DECLARATIONS = [
 	},
 ];
 
-/** The file of the stand-in for a module system. */
-const fileOf = (format) => `index.${format === "esm" ? "mjs" : "cjs"}`;
+/** The file of the stand-in for each module system. */
+const FILES = { esm: "index.mjs", cjs: "index.cjs" };
 
 /** Builds the stand-ins below `folder`; returns their folders. */
 export async function buildSdk(folder) {
@@ -39,13 +39,13 @@ export async function buildSdk(folder) {
 		DECLARATIONS.map(async ({ version, fields }) => {
 			const target = join(folder, `sdk-${version}`);
 			mkdirSync(target, { recursive: true });
-			for (const format of ["esm", "cjs"])
+			for (const [format, file] of Object.entries(FILES))
 				await must([
 					...[tool("esbuild/bin/esbuild"), join(here, "sdk-stand-in.mjs"), "--bundle"],
 					...["--platform=node", "--target=node20", `--format=${format}`],
-					...[`--external:${TRANSFORMERS}`, `--outfile=${join(target, fileOf(format))}`],
+					...[`--external:${TRANSFORMERS}`, `--outfile=${join(target, file)}`],
 				]);
-			const exports = { import: `./${fileOf("esm")}`, require: `./${fileOf("cjs")}` };
+			const exports = { import: `./${FILES.esm}`, require: `./${FILES.cjs}` };
 			const manifest = { name: SDK, version, exports, ...fields };
 			writeFileSync(join(target, "package.json"), JSON.stringify(manifest));
 			return target;

@@ -32,11 +32,8 @@ async function manifestOf(tarball) {
 
 /** The command that runs a program without network; root needs no user namespace for it. */
 async function isolation() {
-	for (const command of [
-		["unshare", "-n"],
-		["unshare", "-rn"],
-	])
-		if (!(await execute([...command, "true"])).problem) return command;
+	for (const option of ["-n", "-rn"])
+		if (!(await execute(["unshare", option, "true"])).problem) return ["unshare", option];
 	throw new Error(
 		"neither `unshare -n` nor `unshare -rn` works here: programs cannot be run without network",
 	);
@@ -105,10 +102,6 @@ export class Workspace {
 			LANG: "C.UTF-8",
 			HOME: home,
 			TMPDIR: home,
-			XDG_CACHE_HOME: join(home, "cache"),
-			XDG_CONFIG_HOME: join(home, "config"),
-			XDG_DATA_HOME: join(home, "data"),
-			XDG_STATE_HOME: join(home, "state"),
 			npm_config_userconfig: this.userconfig,
 			npm_config_registry: this.registry.url,
 			npm_config_ignore_scripts: "true",
