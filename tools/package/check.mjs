@@ -22,7 +22,7 @@ const OF_SYSTEM = {
 
 /** Complaints about the main package. */
 export function checkMain(packed) {
-	const manifest = manifestOf(packed);
+	const manifest = json(packed, "package.json");
 	const size = packed.unpackedSize;
 	return [
 		...checkFiles(packed, [
@@ -47,14 +47,14 @@ export function checkWorkspace(packed) {
 	const shipped = packed.files.map(({ path }) => path).filter((path) => SHIPPED.test(path));
 	return [
 		...checkFiles(packed, [...shipped, ...ALWAYS, "package.json"]),
-		...checkScripts(manifestOf(packed)),
+		...checkScripts(json(packed, "package.json")),
 	];
 }
 
 /** Complaints about a platform package; `main` is the tarball of the main package. */
 export function checkPlatform(packed, main) {
-	const manifest = manifestOf(packed);
-	const model = JSON.parse(read(packed, "model/manifest.json"));
+	const manifest = json(packed, "package.json");
+	const model = json(packed, "model/manifest.json");
 	const expected = [
 		...manifest.files.filter((file) => file !== "model"),
 		...model.files.map(({ name }) => `model/${name}`),
@@ -76,12 +76,8 @@ export function checkPlatform(packed, main) {
 	];
 }
 
-function manifestOf(packed) {
-	return JSON.parse(read(packed, "package.json"));
-}
-
-function read(packed, file) {
-	return readFileSync(join(packed.folder, file), "utf8");
+function json(packed, file) {
+	return JSON.parse(readFileSync(join(packed.folder, file), "utf8"));
 }
 
 /** Exactly these files, none of them empty. */
