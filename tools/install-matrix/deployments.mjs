@@ -258,7 +258,7 @@ async function addSystem(folder, project) {
 
 /** Starts a server, prints its first answer, and ends it. */
 const ASK = `PORT=3000 HOST=127.0.0.1 HOSTNAME=127.0.0.1 "$@" >&2 &
-curl --silent --show-error --fail --retry 50 --retry-connrefused --retry-delay 1 "http://127.0.0.1:3000$0"
+curl --silent --show-error --fail --retry 30 --retry-connrefused --retry-delay 1 "http://127.0.0.1:3000$0"
 code=$?
 kill $!
 exit $code`;

@@ -2,20 +2,16 @@
  * The ways in which a program may use the package. A form is a `file` that is run, after a `build` if it has one, by each
  * of `on` (every runtime by default), and prints `lines` results, or the report of a test runner with `tests` tests.
  *
- * `fails` is what the program says where it cannot work. `read` makes a result of the output of a program that prints
- * something else. `library` is the version of ONNX Runtime that the result has.
+ * `fails` is what the program says where it cannot work. `read` makes results of the rows of a program that prints
+ * others. `library` is the version of ONNX Runtime that the result has.
  */
 import { EXPECTED } from "./fixtures.mjs";
 import { tool, toolNode } from "./tools.mjs";
 
 /** The result in the rows of `kp-score score`. */
-function readRows(stdout) {
-	const rows = stdout
-		.trim()
-		.split("\n")
-		.map((line) => JSON.parse(line));
+function readRows(rows) {
 	const state = rows.every(({ modelFingerprint }) => modelFingerprint) ? "ready" : "off";
-	return JSON.stringify({ state, scores: rows.map(({ score }) => score) });
+	return [{ state, scores: rows.map(({ score }) => score) }];
 }
 
 export const SERVER_RUNTIMES = ["Node 20", "Node 22", "Node 24", "Node 26", "Bun"];
@@ -123,8 +119,9 @@ export function judge(stdout, form = {}) {
 	if (fails) return fails.test(stdout) ? null : `does not fail with ${fails}`;
 	let results;
 	try {
-		const given = (read?.(stdout) ?? stdout).trim().split("\n");
-		results = given.map((line) => JSON.parse(line));
+		const rows = stdout.trim().split("\n");
+		results = rows.map((row) => JSON.parse(row));
+		results = read?.(results) ?? results;
 	} catch {
 		return `not results: ${stdout}`;
 	}

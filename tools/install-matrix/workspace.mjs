@@ -34,9 +34,7 @@ async function manifestOf(tarball) {
 async function isolation() {
 	for (const option of ["-n", "-rn"])
 		if (!(await execute(["unshare", option, "true"])).problem) return ["unshare", option];
-	throw new Error(
-		"neither `unshare -n` nor `unshare -rn` works here: programs cannot be run without network",
-	);
+	throw new Error("neither `unshare -n` nor `unshare -rn` works: nothing runs without network");
 }
 
 /** Replaces a platform package that dist/ lacks by the parts that installers read. */
