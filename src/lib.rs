@@ -25,7 +25,6 @@ use napi::{Env, Result, bindgen_prelude::Object};
 use napi_derive::napi;
 
 use env::{EnvState, Find};
-use js::or_throw;
 use options::{Profile, profiles};
 use scorer::NativeScorer;
 
@@ -56,16 +55,14 @@ pub fn log_formats() -> Vec<&'static str> {
 /// Returns the report, as JSON, for a trace whose novelty the caller knows.
 #[napi(catch_unwind)]
 pub fn score_with(
-    env: &Env,
     head: js::trace::Head,
     similarity: Option<f64>,
     nearest: Option<String>,
     weights: Option<Vec<Profile>>,
 ) -> Result<String> {
-    let trace = or_throw(env, js::trace::trace(head))?;
     let id = nearest.map(Into::into);
     let novelty = Novelty::Given(similarity.map(|similarity| Nearest { similarity, id }));
-    let score = Score::of(&trace, novelty, &profiles(weights));
+    let score = Score::of(&js::trace::trace(head), novelty, &profiles(weights));
     js::to_json(&Report { score, text: None, times: Times::default(), is_known: false })
 }
 

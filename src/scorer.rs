@@ -69,7 +69,7 @@ impl NativeSelection {
         handle: Option<&mut Handle>,
     ) -> Result<Unknown<'a>> {
         let read = |embedder: &ModelEmbedder| {
-            let input = read_input(env, embedder, head, (&text, Some(objective)))?;
+            let input = read_input(embedder, head, &text, objective)?;
             Ok(Work::Candidate(input, self.against_memory))
         };
         let slot = self.slot.clone();
@@ -189,7 +189,7 @@ impl NativeScorer {
         reports: bool,
     ) -> Result<Unknown<'a>> {
         self.submit(env, handle, reports, |embedder| {
-            let input = read_input(env, embedder, head, (&text, Some(objective)))?;
+            let input = read_input(embedder, head, &text, objective)?;
             let input = Input { before_own: again, ..input };
             Ok(match remember {
                 Either::A(true) => Work::Score(input),
@@ -209,7 +209,7 @@ impl NativeScorer {
         handle: Option<&mut Handle>,
     ) -> Result<Unknown<'a>> {
         self.submit(env, handle, false, |embedder| {
-            read_input(env, embedder, head, (&text, Some(objective))).map(Work::Remember)
+            read_input(embedder, head, &text, objective).map(Work::Remember)
         })
     }
 
@@ -255,7 +255,7 @@ impl NativeScorer {
     ) -> Result<Unknown<'a>> {
         self.submit(env, handle, false, |embedder| {
             let k = k.and_then(|k| NonZeroUsize::new(k as usize)).unwrap_or(K);
-            let text = read_text(embedder, (&text, objective))?;
+            let text = read_text(embedder, &text, objective)?;
             Ok(Work::Similar(Query { text, k, at_least: at_least.unwrap_or(-1.0) }))
         })
     }
@@ -286,7 +286,7 @@ impl NativeScorer {
         handle: Option<&mut Handle>,
     ) -> Result<Unknown<'a>> {
         self.submit(env, handle, false, |embedder| {
-            read_text(embedder, (&text, objective)).map(Work::Embed)
+            read_text(embedder, &text, objective).map(Work::Embed)
         })
     }
 
@@ -306,8 +306,7 @@ impl NativeScorer {
     ) -> Result<String> {
         let embedder = self.embedder(env)?;
         let threshold = threshold.unwrap_or(embedder.threshold);
-        let trace = or_throw(env, trace(head))?;
-        let judged = self.engine.judge(&trace, threshold, needs_score);
+        let judged = self.engine.judge(&trace(head), threshold, needs_score);
         let (bounds, is_rejected) = or_throw(env, judged)?;
         let found = json!({ "bounds": bounds, "isRejected": is_rejected, "threshold": threshold });
         Ok(found.to_string())
@@ -468,20 +467,23 @@ impl NativeScorer {
     }
 }
 
-/// A text, and the code units of its objective, with which it begins; `None` if it has no steps.
-type GivenText<'a> = (&'a Unknown<'a>, Option<u32>);
-
-/// Reads a text. Without an embedder, nothing reads it.
-fn read_text(embedder: &ModelEmbedder, (text, objective): GivenText) -> Result<Text> {
+/// Reads a text whose first `objective` code units are its objective; `None` if it has no steps. Without an embedder, nothing
+/// reads it.
+fn read_text(embedder: &ModelEmbedder, text: &Unknown, objective: Option<u32>) -> Result<Text> {
     match embedder.mode {
         Mode::Off => Ok(Text::default()),
         Mode::Auto | Mode::Required => text_of(text, objective, embedder.text_buffer()),
     }
 }
 
-fn read_input(env: &Env, embedder: &ModelEmbedder, head: Head, text: GivenText) -> Result<Input> {
-    let trace = or_throw(env, trace(head))?;
-    Ok(Input { trace, text: read_text(embedder, text)?, before_own: false })
+fn read_input(
+    embedder: &ModelEmbedder,
+    head: Head,
+    text: &Unknown,
+    objective: u32,
+) -> Result<Input> {
+    let text = read_text(embedder, text, Some(objective))?;
+    Ok(Input { trace: trace(head), text, before_own: false })
 }
 
 /// Ends a call, or a calibration.

@@ -32,6 +32,21 @@ test("KNOWLEDGEPULSE_SCORING_MODEL and _LIBRARY accept relative and odd paths", 
 	}
 });
 
+test("KNOWLEDGEPULSE_SCORING_MAX_TOKENS and _NORMALIZE are a number and a flag", async () => {
+	const env = {
+		KNOWLEDGEPULSE_SCORING_MODEL: join(testFolder, ".models", "bert"),
+		KNOWLEDGEPULSE_SCORING_MAX_TOKENS: "7",
+		KNOWLEDGEPULSE_SCORING_NORMALIZE: "false",
+	};
+	const body = async ({ scoring, input }) => {
+		const { text } = await scoring.explainValue(input);
+		return [text.tokens, Math.hypot(...(await scoring.embed(input)))];
+	};
+	const [tokens, length] = await valueFrom(body, { input: trace(), env });
+	assert.equal(tokens, 7);
+	assert.ok(Math.abs(length - 1) > 0.01, String(length));
+});
+
 test("KNOWLEDGEPULSE_SCORING_* variables that are empty are ignored", async () => {
 	const env = {
 		KNOWLEDGEPULSE_SCORING_EMBEDDER: "",

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use knowledgepulse_embedder::TextBuffer;
 use knowledgepulse_scoring::{
-    Error, Trace,
+    Trace,
     embed::Text,
     trace::{Confidence, Steps},
 };
@@ -17,14 +17,13 @@ use napi::{
 /// The domain, the id, whether it succeeded and its confidence; and of the steps the fields of [`Steps`].
 pub type Head = (String, Option<String>, bool, f64, u32, u32, u32, u32, bool);
 
-/// Returns the trace of a head.
-pub fn trace(head: Head) -> std::result::Result<Trace, Error> {
+/// Returns the trace of a head, which `lib/trace.js` has checked.
+pub fn trace(head: Head) -> Trace {
     let (domain, id, success, confidence, count, types, tools, recoveries, is_thought) = head;
     let [count, types, tools, recoveries] = [count, types, tools, recoveries].map(|n| n as usize);
-    let confidence = Confidence::new(confidence)
-        .ok_or_else(|| Error::internal("the confidence of a trace was not checked"))?;
+    let confidence = Confidence::new(confidence).expect("a number in [0, 1]");
     let steps = Steps { count, types, tools, recoveries, is_thought };
-    Ok(Trace::new(domain.into(), success, confidence, steps, id))
+    Trace::new(domain.into(), success, confidence, steps, id)
 }
 
 /// Returns as much of a text as `buffer` takes. A long text is an array-like of pieces; a short one is a
