@@ -80,7 +80,7 @@ impl NativeSelection {
             let covers = covers.unwrap_or(f64::from(number));
             match before {
                 true => selection.add_before(one),
-                false => candidates.push(one.in_group(group, failed).standing_for(number, covers)),
+                false => candidates.push(one.with(group, failed, number, covers)),
             }
         };
         self.scorer.submit_with(self.embedder.clone(), env, handle, false, read, add)

@@ -78,14 +78,10 @@ impl Candidate {
         }
     }
 
-    /// Sets its group, and whether it is known to have failed.
-    pub fn in_group(self, group: Option<u32>, is_failed: bool) -> Self {
-        Self { group, weight: if is_failed { 0.5 } else { 1.0 }, ..self }
-    }
-
-    /// Sets how many it stands for already, itself included, and the sum of its similarities to them.
-    pub fn standing_for(self, stands_for: u32, covers: f64) -> Self {
-        Self { stands_for, covers, ..self }
+    /// Sets its group, whether it is known to have failed, how many it stands for already, itself included, and the sum of its
+    /// similarities to them.
+    pub fn with(self, group: Option<u32>, is_failed: bool, stands_for: u32, covers: f64) -> Self {
+        Self { group, weight: if is_failed { 0.5 } else { 1.0 }, stands_for, covers, ..self }
     }
 
     /// Returns why there is no embedding.

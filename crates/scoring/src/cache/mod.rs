@@ -68,12 +68,12 @@ pub struct VectorCache {
 }
 
 /// The vector most similar to a query.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Nearest {
-    /// The cosine similarity, in \[-1, 1\].
-    pub similarity: f64,
     /// The id of the vector, if it has one.
     pub id: Option<Arc<str>>,
+    /// The cosine similarity, in \[-1, 1\].
+    pub similarity: f64,
 }
 
 /// The age and the id of a vector.

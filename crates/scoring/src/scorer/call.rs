@@ -12,7 +12,7 @@ use std::{
 use knowledgepulse_workers::{CancelToken, fault};
 
 use crate::{
-    cache::{Nearest, VectorCache},
+    cache::VectorCache,
     clock::since,
     embed::{CallEmbedder, Embedded, Text},
     error::{Error, Result, StoreFault},
@@ -180,9 +180,9 @@ impl Call {
                 if let Some(Err(reason)) = memory.store {
                     return Err(Error::store(StoreFault::Unavailable, reason));
                 }
-                let found = |(Nearest { similarity, id }, age)| {
-                    let added_at = memory.since_1970.saturating_sub(age);
-                    Found { id, similarity, added_at }
+                let found = |(nearest, age)| Found {
+                    nearest,
+                    added_at: memory.since_1970.saturating_sub(age),
                 };
                 let similar = cache.similar(vector, k, at_least, now)?;
                 Outcome::Found(similar.into_iter().map(found).collect())
@@ -354,7 +354,7 @@ impl EmbeddedCall {
 }
 
 fn candidate(input: &Input, embedded: Result<Embedded>, nearest: Option<Found>) -> Outcome {
-    let nearest = nearest.map(|Found { id, similarity, .. }| Nearest { similarity, id });
+    let nearest = nearest.map(|found| found.nearest);
     Outcome::Candidate(Candidate::new(input.trace.clone(), embedded, nearest).into())
 }
 

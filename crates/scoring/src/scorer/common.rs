@@ -14,7 +14,7 @@ use knowledgepulse_workers::available_cores;
 use serde::Serialize;
 
 use crate::{
-    cache::{CacheOptions, VectorCache},
+    cache::{CacheOptions, Nearest, VectorCache},
     error::Result,
     id::Id,
     score::{Novelty, Report, milliseconds},
@@ -155,10 +155,9 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Found {
-    /// Its id, if it has one.
-    pub id: Option<Arc<str>>,
-    /// The cosine similarity, in \[-1, 1\].
-    pub similarity: f64,
+    /// Its id, and its similarity.
+    #[serde(flatten)]
+    pub nearest: Nearest,
     /// When it was added, as the time since 1970.
     #[serde(serialize_with = "milliseconds")]
     pub added_at: Duration,

@@ -286,9 +286,8 @@ mod tests {
         let embedded = Embedded { embedding: numbers.collect(), ..Embedded::default() };
         let confidence = Confidence::new(0.5).expect("a number in [0, 1]");
         let trace = Trace::new("code".into(), true, confidence, Steps::default(), None);
-        Candidate::new(trace, Ok(embedded), None)
-            .in_group(None, seed % 2 == 1)
-            .standing_for(1, 1.0 + (seed % 3) as f64)
+        let covers = 1.0 + (seed % 3) as f64;
+        Candidate::new(trace, Ok(embedded), None).with(None, seed % 2 == 1, 1, covers)
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::error::{Error, Invalid, Result};
 #[derive(Debug)]
 pub struct Bytes {
     /// Twice the size of the snapshot, so that the cache has spare slots. Untouched ones take no memory.
-    map: MmapMut,
+    pub(super) map: MmapMut,
     length: usize,
 }
 
@@ -52,11 +52,6 @@ impl Bytes {
         let (expected, found) = ("a snapshot that fits in memory", format!("{bytes} bytes"));
         let too_large = || Error::invalid(Invalid::Snapshot, source, expected, found);
         Ok(Self { map: map().ok_or_else(too_large)?, length: bytes as usize })
-    }
-
-    /// Returns the memory of the bytes.
-    pub(super) fn into_map(self) -> MmapMut {
-        self.map
     }
 }
 

@@ -140,7 +140,7 @@ impl Snapshot {
     /// If the capacity is 0, or the length of vectors is another.
     pub fn into_cache(self, options: CacheOptions, now: Duration) -> Result<VectorCache> {
         assert_eq!(options.vector_len, self.header.vector_len, "the length of vectors");
-        VectorCache::restore(options, self.header.entries, self.bytes.into_map(), self.rows, now)
+        VectorCache::restore(options, self.header.entries, self.bytes.map, self.rows, now)
     }
 }
 

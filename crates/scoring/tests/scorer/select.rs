@@ -55,9 +55,8 @@ impl Set {
         for (index, (vector, weight)) in self.runs.iter().zip(&self.weights).enumerate() {
             let group = self.groups.as_ref().map(|groups| groups[index]);
             let one = candidate(&index.to_string(), Some(vector));
-            let one = one.in_group(group, *weight < 1.0);
             let (number, covers) = self.stands_for(index);
-            selection.add(one.standing_for(number, covers));
+            selection.add(one.with(group, *weight < 1.0, number, covers));
         }
         selection
     }

@@ -289,11 +289,8 @@ fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Durati
         }
         (Act::Similar(number), Outcome::Found(found)) => {
             let expected = naive.similar(&vector(number), 3, 0.1, now);
-            let expected = expected.into_iter().map(|(nearest, age)| Found {
-                id: nearest.id,
-                similarity: nearest.similarity,
-                added_at: now.saturating_sub(age),
-            });
+            let found_at = |(nearest, age)| Found { nearest, added_at: now.saturating_sub(age) };
+            let expected = expected.into_iter().map(found_at);
             assert_eq!(found, expected.collect::<Vec<_>>());
             return 0;
         }
