@@ -221,6 +221,7 @@ module.exports = {
 	Fixture,
 	HEADER,
 	METHODS,
+	Reader,
 	add,
 	adds,
 	bytes,
