@@ -10,7 +10,7 @@ const SOAK = new URL("soak.mjs", import.meta.url).href;
 
 const MIB = 2 ** 20;
 
-/** As in leaks.test.mjs. In an hour of 1,200 rounds it is reached by 10 kB a round, 6 bytes a call. */
+/** As in leaks.alone.test.mjs. In an hour of 1,200 rounds it is reached by 10 kB a round, 6 bytes a call. */
 const MOST_GROWTH = 4 * MIB;
 
 /** The share of the rounds in which caches and memos fill, and arenas settle. */
