@@ -1,6 +1,5 @@
 /** Checks and reads options. The addon trusts what it gets. */
 const { Buffer } = require("node:buffer");
-const process = require("node:process");
 const { fileURLToPath } = require("node:url");
 const { isPromise } = require("node:util/types");
 const { ScoringError } = require("./errors.js");

@@ -114,15 +114,19 @@ export const deployments = [
 	...["webpack", "@rspack/core"].flatMap(packed),
 	rolled("Rollup", "rollup/dist/bin/rollup"),
 	rolled("Rolldown", "rolldown/bin/cli.mjs"),
-	bundle(
-		{ tool: "Vite SSR" },
-		"Vite SSR",
-		command(
-			[toolNode, tool("vite/bin/vite.js")],
-			"build --ssr score.mjs --outDir out/vite --logLevel warn",
+	{
+		...bundle(
+			{ tool: "Vite SSR" },
+			"Vite SSR",
+			command(
+				[toolNode, tool("vite/bin/vite.js")],
+				"build --ssr score.mjs --outDir out/vite --logLevel warn",
+			),
+			"out/vite/score.js",
 		),
-		"out/vite/score.js",
-	),
+		// The manifest says that it is a module.
+		output: ["out/vite/score.js", "package.json", MODULES],
+	},
 	bundle(
 		BUN,
 		"bun build",
