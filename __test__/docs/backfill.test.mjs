@@ -204,7 +204,8 @@ async function assertEqualsOneProcess({ folder }) {
 	const found = new Map(
 		["rows", "kept", "snapshots"].flatMap((kind) =>
 			[...filesIn(join(folder, kind))]
-				.filter(([path]) => !path.endsWith(".partial"))
+				// A killed worker leaves what it was writing.
+				.filter(([path]) => !/\.(partial|tmp)$/.test(path))
 				.map(([path, bytes]) => [`${kind}/${path}`, bytes]),
 		),
 	);
