@@ -31,7 +31,8 @@ const bundle = (row, name, build, file) => ({
 	name,
 	build,
 	file,
-	output: [file, MODULES],
+	// The manifest says that Vite's is a module.
+	output: [file, "package.json", MODULES],
 	on: SERVER_RUNTIMES,
 });
 
@@ -114,19 +115,15 @@ export const deployments = [
 	...["webpack", "@rspack/core"].flatMap(packed),
 	rolled("Rollup", "rollup/dist/bin/rollup"),
 	rolled("Rolldown", "rolldown/bin/cli.mjs"),
-	{
-		...bundle(
-			{ tool: "Vite SSR" },
-			"Vite SSR",
-			command(
-				[toolNode, tool("vite/bin/vite.js")],
-				"build --ssr score.mjs --outDir out/vite --logLevel warn",
-			),
-			"out/vite/score.js",
+	bundle(
+		{ tool: "Vite SSR" },
+		"Vite SSR",
+		command(
+			[toolNode, tool("vite/bin/vite.js")],
+			"build --ssr score.mjs --outDir out/vite --logLevel warn",
 		),
-		// The manifest says that it is a module.
-		output: ["out/vite/score.js", "package.json", MODULES],
-	},
+		"out/vite/score.js",
+	),
 	bundle(
 		BUN,
 		"bun build",
