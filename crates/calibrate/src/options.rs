@@ -5,8 +5,8 @@
 use knowledgepulse_scoring::Profiles;
 use serde::{Deserialize, Serialize};
 
-/// The options of a calibration, which `lib/types/calibrate.d.ts` documents and `lib/calibrate.js` checks. Every field has a default; in
-/// JSON the names are in camelCase, and unknown ones are refused. The JSON has no profiles.
+/// The options of a calibration, which `lib/types/calibrate.d.ts` documents and `lib/calibrate.js` checks. Every field has
+/// a default; in JSON the names are in camelCase, and unknown ones are refused. The JSON has no profiles.
 ///
 /// ```
 /// use knowledgepulse_calibrate::{Options, Target, read_json};
